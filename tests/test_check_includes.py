@@ -10,6 +10,7 @@ from check_includes import (
     read_floors,
     read_include_all,
 )
+from joined_names import check_joined_names
 
 CMAKE_LISTS = """
 loopsmith_floor(support LINK fmt::fmt-header-only)
@@ -131,3 +132,53 @@ def test_a_primitive_that_asks_no_more_leaves_the_exceptions():
     assert check_questions({"loopsmith/schedule/primitives/split.cc": ""}, asking) == [
         "split does not include schedule/legality/legality any more; take it from ASKING"
     ]
+
+
+def joined(*sources: str, folder: str = "ir") -> list[str]:
+    files = {f"loopsmith/{folder}/{'ab'[i]}.cc": text for i, text in enumerate(sources)}
+    return check_joined_names(files)
+
+
+def hidden(text: str) -> str:
+    return f"namespace loopsmith {{\nnamespace {{\n{text}\n}}  // namespace\n}}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (
+            "bool is_new(const Expr& e, int n = 1) {\n  if (n) return 1;\n}",
+            "is_new(const Expr&, int)",
+        ),
+        ("struct Pair : Base {\n  int a;\n};", "Pair"),
+        ("enum class Kind { a, b };", "Kind"),
+        ("constexpr int limit = 3;", "limit"),
+        ('constexpr const char* names[] = {"a {", "b"};', "names"),
+        (
+            "template <class T, int n>\nT last(const std::vector<T>& all) {\n}",
+            "last(const std::vector<T>&)",
+        ),
+    ],
+)
+def test_a_name_that_two_sources_hide_is_named(text, name):
+    (problem,) = joined(hidden("\n// One {\n" + text), hidden(text))
+    assert problem == (
+        f"loopsmith/ir/b.cc:3: {name} is defined in loopsmith/ir/a.cc:5, too, and builds may join "
+        "the two; give it another name, or both one place"
+    )
+
+
+def test_a_name_that_one_source_hides_and_another_exports_is_named():
+    function = "int size_of(int x) {\n  return x;\n}"
+    (problem,) = joined(f"namespace loopsmith {{\n{function}\n}}\n", hidden(function))
+    assert problem.startswith("loopsmith/ir/b.cc:3: size_of(int) is defined in loopsmith/ir/a.cc:2")
+
+
+def test_names_that_are_no_definitions_alike_may_stand_in_two_sources():
+    function = "int size_of(int x) {\n  return x;\n}"
+    assert joined(hidden(function), hidden(function.replace("int x", "long x"))) == []
+    assert joined(hidden(function), hidden("int size_of(int x);")) == []
+    assert joined(hidden(function), hidden(function).replace("smith {", "smith::te {")) == []
+    assert joined(hidden("struct A::Parts {\n};"), hidden("struct B::Parts {\n};")) == []
+    assert joined(hidden("TEST(a, b) {\n}"), hidden("TEST(a, b) {\n}")) == []
+    assert joined(function, function, folder="te") == []

@@ -6,7 +6,8 @@ The order is the one of the `loopsmith_floor` lines of CMakeLists.txt: a floor m
 and what it links, directly or through others. A header all.h includes what the patterns of its
 `loopsmith_include_all` line say. A component is a header with its source; includes of
 components make no circle, but for those that BACK_ARROWS states. Primitives ask nothing of meaning:
-they include nothing of QUESTIONS but what ASKING states.
+they include nothing of QUESTIONS but what ASKING states. No two sources of a floor define a name
+that one of them has for itself: see joined_names.py.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+
+from joined_names import check_joined_names
 
 FLOOR = re.compile(r"^\s*loopsmith_floor\((\w+) LINK ([^)]*)\)", re.MULTILINE)
 
@@ -257,6 +260,7 @@ def check_tree(
         problems
         + check_circles(product, back_arrows, include_all)
         + check_questions(product, asking)
+        + check_joined_names(files)
     )
 
 

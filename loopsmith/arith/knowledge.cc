@@ -9,7 +9,6 @@
 namespace loopsmith::arith {
 namespace {
 
-constexpr std::int64_t pos_inf = ConstIntBound::pos_inf;
 /// How many minima and maxima, one inside the other, a difference is looked for through.
 constexpr int max_extremes = 6;
 
@@ -22,12 +21,14 @@ ConstIntBound in_type(DataType type, const ConstIntBound& exact) {
   if (type.is_index()) return exact;
   const ConstIntBound all = all_of(type);
   // An infinite end of a uint64 may be past the largest.
-  const bool may_wrap = !is_within(exact, all) || (type.is_uint() && exact.max_value == pos_inf);
+  const bool may_wrap =
+      !is_within(exact, all) || (type.is_uint() && exact.max_value == ConstIntBound::pos_inf);
   return may_wrap ? all : exact;
 }
 
 ConstIntBound bound_of_constant(const TermNode& node) {
-  if (node.type.element() == u64 && node.value < 0) return {pos_inf - 1, pos_inf};
+  if (node.type.element() == u64 && node.value < 0)
+    return {ConstIntBound::pos_inf - 1, ConstIntBound::pos_inf};
   return point(node.value);
 }
 
@@ -82,13 +83,14 @@ ConstIntBound Knowledge::derive_bound(Term term) {
       if (node.type.is_index() && facts.has_differences()) {
         result.max_value = std::min(result.max_value, largest_difference(node.a, node.b));
         const std::int64_t reverse = largest_difference(node.b, node.a);
-        if (reverse != pos_inf) result.min_value = std::max(result.min_value, -reverse);
+        if (reverse != ConstIntBound::pos_inf)
+          result.min_value = std::max(result.min_value, -reverse);
       }
       return result;
     }
     case Kind::mul: {
       ConstIntBound product = multiply(a(), b());
-      if (node.a == node.b) product = intersect(product, {0, pos_inf});
+      if (node.a == node.b) product = intersect(product, {0, ConstIntBound::pos_inf});
       return in_type(node.type, product);
     }
     case Kind::div: return quotient(trunc_divide(a(), b()));
@@ -237,7 +239,7 @@ ModularSet Knowledge::derive_call_modular(Term term) {
   if (!terms.is_constant(argument(1))) return {};
   const std::int64_t operand = terms[argument(1)].value;
   if (call == op("bitwise_and")) {
-    const int power = operand == pos_inf ? -1 : power_of_two(operand + 1);
+    const int power = operand == ConstIntBound::pos_inf ? -1 : power_of_two(operand + 1);
     return power < 0 ? ModularSet{} : floor_modulo(modular(argument(0)), std::int64_t{1} << power);
   }
   constexpr std::int64_t widest = 62;
@@ -266,7 +268,8 @@ std::int64_t Knowledge::largest_difference(Term a, Term b, int extremes) {
   const Offset to = splits ? split_offset(terms, b) : Offset{b, 0};
   const ConstIntBound offset = subtract(point(from.offset), point(to.offset));
   const auto shifted = [&](std::int64_t difference) {
-    return difference == pos_inf ? pos_inf : add(point(difference), offset).max_value;
+    return difference == ConstIntBound::pos_inf ? ConstIntBound::pos_inf
+                                                : add(point(difference), offset).max_value;
   };
   if (from.rest == to.rest) return offset.max_value;
   std::int64_t least = subtract(bound(a), bound(b)).max_value;

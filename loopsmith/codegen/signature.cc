@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "loopsmith/codegen/host_memory.h"
 #include "loopsmith/ir/packed_array.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/outputs.h"
@@ -12,7 +13,6 @@
 namespace loopsmith {
 namespace {
 
-constexpr std::int64_t own_alignment = 64;
 /// In the mask of `tvm_access_ptr`.
 constexpr std::int64_t may_write = 2;
 

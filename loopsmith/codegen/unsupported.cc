@@ -70,6 +70,14 @@ void require_no_thread(const For& loop) {
                 loop.thread_binding ? loop.thread_binding->thread_tag : "a thread");
 }
 
+void require_few_loops(const For& loop, int depth) {
+  constexpr int max_nested_loops = 1000;
+  require(depth < max_nested_loops, "too_many_nested_loops",
+          hint("fuse loops, or unroll the inner ones"),
+          "loop {} is inside {} others, more than code is generated for", loop.loop_var->name,
+          max_nested_loops);
+}
+
 void require_no_thread(const AttrStmt& attribute) {
   const auto* axis = attribute.node.as<IterVar>();
   if (!axis || attribute.attr_key != "thread_extent") return;

@@ -16,6 +16,9 @@ void require_atomic(const Call& call);
 /// Throws an error of kind `lower` for a loop that is bound to a thread of a GPU.
 void require_no_thread(const For& loop);
 
+/// Throws unless code is generated for a loop inside so many others.
+void require_few_loops(const For& loop, int depth);
+
 /// Throws an error of kind `lower` for an attribute that launches threads of a GPU.
 void require_no_thread(const AttrStmt& attribute);
 

@@ -9,7 +9,6 @@
 #include "loopsmith/interp/vectors.h"
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 
@@ -106,7 +105,7 @@ Access& Compiler::new_access(const Ptr<Buffer>& buffer, const std::vector<Expr>&
                 .element_bits = stored_bits(element),
                 .group = buffer->dtype.lanes,
                 .is_store = is_store,
-                .is_shared = is_shared_by_threads(buffer->scope()),
+                .is_shared = is_shared_by_threads(memory_scope(*buffer)),
                 .span = node.span.known() ? node.span : span_};
   if (access.element_bits < 8 && 8 % access.element_bits != 0) {
     unsupported(node, fmt::format("elements of {}, which do not fill bytes", to_string(element)));
@@ -167,16 +166,17 @@ void Compiler::store(const BufferStore& store) {
 }
 
 Register Compiler::allocate(const Ptr<Var>& pointer, DataType element, Register count,
-                            std::string_view name, std::string_view scope, bool is_of_block) {
+                            std::string_view name, MemoryScope scope, bool is_of_block) {
   const bool is_of_threads = is_shared_by_threads(scope);
   code_.allocation_sites.push_back(
       {.name = std::string(name),
        .element = element,
        // Of a fragment, too: before lowering, first threads of warps run what uses it.
-       .is_per_thread = has_threads_ && !region_ && (scope == "local" || is_fragment(scope)),
+       .is_per_thread =
+           has_threads_ && !region_ && (scope == MemoryScope::local || is_fragment(scope)),
        .is_shared = region_ && is_of_threads,
        .may_be_private = is_of_block && !is_of_threads,
-       .may_be_of_blocks = is_of_block && (is_of_threads || scope == "local")});
+       .may_be_of_blocks = is_of_block && (is_of_threads || scope == MemoryScope::local)});
   Instr instr{.run = allocate_handler(), .d = fresh(2), .a = count, .b = code_.allocations++};
   instr.data = &code_.allocation_sites.back();
   emit(instr);
@@ -196,7 +196,7 @@ void Compiler::allocate_buffer(const Ptr<Buffer>& buffer) {
     }
   }
   const Register data =
-      allocate(buffer->data, buffer->dtype, scalar(count), buffer->name, buffer->scope(),
+      allocate(buffer->data, buffer->dtype, scalar(count), buffer->name, memory_scope(*buffer),
                /*is_of_block=*/true);
   define_buffer(buffer, measure(buffer, data));
 }

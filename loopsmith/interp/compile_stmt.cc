@@ -129,10 +129,8 @@ void Compiler::new_stmt(const Stmt& s) {
   } else if (const auto* n = s.as<Allocate>()) {
     Expr count = int_imm(i64, 1);
     for (const Expr& extent : n->extents) count = count * cast(i64, extent);
-    const std::string_view memory_scope =
-        n->buffer_var->pointer ? std::string_view(n->buffer_var->pointer->storage_scope) : "global";
-    allocate(n->buffer_var, n->dtype, scalar(count), n->buffer_var->name, memory_scope,
-             /*is_of_block=*/false);
+    allocate(n->buffer_var, n->dtype, scalar(count), n->buffer_var->name,
+             memory_scope(*n->buffer_var), /*is_of_block=*/false);
     stmt(n->body);
   } else if (const auto* n = s.as<AllocateConst>()) {
     allocate_constant(*n);

@@ -8,7 +8,6 @@
 #include "loopsmith/interp/control.h"
 #include "loopsmith/interp/threads.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/ir/walk.h"
 
@@ -48,7 +47,7 @@ bool touches_shared_memory(const Stmt& stmt) {
   pre_order_visit(stmt, [&](const Ref& ref) {
     const auto* buffer = ref.as<Buffer>();
     found = found ||
-            (buffer && (buffer->scope().starts_with("shared") || is_fragment(buffer->scope())));
+            (buffer && (is_shared(memory_scope(*buffer)) || is_fragment(memory_scope(*buffer))));
     return !found;
   });
   return found;
@@ -69,7 +68,7 @@ ThreadWork work_of(const Stmt& stmt) {
     const ThreadLoop loop = thread_loop_of(ref);
     if (loop.axis) work.axes.push_back(axis_of(loop));
     if (const auto* store = ref.as<BufferStore>()) {
-      const bool is_own = store->buffer->scope().starts_with("local");
+      const bool is_own = is_local(memory_scope(*store->buffer));
       (is_own ? work.is_of_each : work.stores) = true;
     }
     const auto* call = ref.as<Evaluate>();
@@ -238,8 +237,9 @@ void Compiler::implied_barrier(const Stmt& stmt) {
 /// tvm_storage_sync(scope): of a warp where the scope says so, else of the block.
 Value Compiler::barrier(const Call& call) {
   const auto* scope = call.args.empty() ? nullptr : call.args[0].as<StringImm>();
-  const Wait whom = scope && scope->value == "warp" ? Wait::warp : Wait::block;
-  emit({.run = barrier_handler(), .c = static_cast<Register>(whom)});
+  const bool is_of_warp = scope && memory_scope(scope->value) == MemoryScope::warp;
+  emit({.run = barrier_handler(),
+        .c = static_cast<Register>(is_of_warp ? Wait::warp : Wait::block)});
   return {integer(0), 0};
 }
 

@@ -12,6 +12,7 @@
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/interp/code.h"
 #include "loopsmith/interp/interp.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/thread_axis.h"
 
 namespace loopsmith::interp {
@@ -152,7 +153,7 @@ class Compiler {
   bool is_hash(const Ref& ref) const;
   void refuse_hashed_index(const Expr& index);
   Register allocate(const Ptr<Var>& pointer, DataType element, Register count,
-                    std::string_view name, std::string_view scope, bool is_of_block);
+                    std::string_view name, MemoryScope scope, bool is_of_block);
   void allocate_buffer(const Ptr<Buffer>& buffer);
   void match(const MatchBufferRegion& view);
   Register moved_pointer(const BufferPlace& place, const Buffer& view);

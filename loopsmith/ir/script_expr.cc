@@ -2,6 +2,7 @@
 #include "loopsmith/ir/extent.h"
 
 #include <fmt/format.h>
+#include "loopsmith/ir/fold.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_literals.h"
 #include "loopsmith/ir/script_writer.h"
@@ -47,22 +48,10 @@ const BinaryForm* binary_form(std::uint16_t kind) {
   return nullptr;
 }
 
-/// The two operands: every binary node begins with them.
-struct Operands {
-  const Expr& a;
-  const Expr& b;
-};
-Operands operands_of(const Expr& e) {
-  const Object& node = *e.get();
-  const auto& fields = node_info(node).fields;
-  return {fields[0].at<Expr>(node), fields[1].at<Expr>(node)};
-}
-
 /// True when the operator, or the function, would make something else of the same operands.
 bool would_fold(const Expr& e) {
-  const auto [a, b] = operands_of(e);
-  const bool divides = e.is<Div>() || e.is<Mod>() || e.is<FloorDiv>() || e.is<FloorMod>();
-  return (divides && is_const_int(b, 0)) || fold(e).defined();
+  const bool divides = is_division(e.get()->kind);
+  return (divides && is_const_int(operands_of(e).second, 0)) || fold(e).defined();
 }
 
 bool is_number(const Expr& e) {

@@ -7,6 +7,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/rules/loops.h"
+#include "loopsmith/rules/walks.h"
 
 namespace loopsmith {
 namespace {
@@ -19,11 +20,6 @@ struct Pair {
 
 bool uses(const Expr& expr, const Pair& pair) {
   return uses_variable(expr, pair.column.var) || uses_variable(expr, pair.cell.var);
-}
-
-bool is_compact(const Buffer& buffer) {
-  return buffer.strides.empty() && buffer.axis_separators.empty() &&
-         (!buffer.elem_offset.defined() || is_const_int(buffer.elem_offset, 0));
 }
 
 /// The last two axes of the nest's first store, where the last starts at 0.

@@ -16,9 +16,6 @@
 namespace loopsmith {
 namespace {
 
-/// Enough to hide the latency of one.
-constexpr std::int64_t max_chains = 4;
-
 /// The outermost loop of the block's reduction.
 LoopRV first_of_reduction(const Schedule& schedule, BlockRV block, const Handles<LoopRV>& loops) {
   return *std::ranges::find_if(loops, [&](LoopRV loop) {

@@ -5,6 +5,11 @@
 
 namespace loopsmith {
 
+/// Independent chains of combinations, enough to hide the latency of one.
+inline constexpr std::int64_t max_chains = 4;
+/// Partial results of a full reduction.
+inline constexpr std::int64_t part_count = 64;
+
 /// How a reduction along which loads are contiguous is divided among vectors.
 struct LaneShape {
   std::int64_t lanes = 1;

@@ -12,8 +12,8 @@ namespace loopsmith {
 namespace {
 
 /// Rows of a tile are streams that the processor reads ahead; more than this many are too many.
-constexpr std::int64_t max_rows = 8;
-constexpr std::int64_t max_vectors = 8;
+constexpr std::int64_t max_tile_rows = 8;
+constexpr std::int64_t max_tile_vectors = 8;
 /// Small tiles are 10 % slower, but compile faster: so much is a sum less worth, where the points
 /// of a nest are no more than these.
 constexpr double cost_of_code = 0.012;
@@ -56,10 +56,11 @@ RegisterTile choose_register_tile(const Nest& nest, const std::optional<Axis>& r
   if (vector_extent && *vector_extent > 0 && *vector_extent < lanes) {
     lanes = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(*vector_extent)));
   }
-  const std::int64_t last_row = std::min(max_rows, row_extent.value_or(max_rows));
+  const std::int64_t last_row = std::min(max_tile_rows, row_extent.value_or(max_tile_rows));
   const std::int64_t last_vector =
-      vector_extent ? std::clamp<std::int64_t>((*vector_extent + lanes - 1) / lanes, 1, max_vectors)
-                    : max_vectors;
+      vector_extent
+          ? std::clamp<std::int64_t>((*vector_extent + lanes - 1) / lanes, 1, max_tile_vectors)
+          : max_tile_vectors;
   RegisterTile best{.lanes = lanes};
   double best_score = 0;
   for (std::int64_t rows = copies_rows ? last_row : 1; rows <= last_row; ++rows) {

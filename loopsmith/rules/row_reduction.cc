@@ -4,15 +4,11 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/loops.h"
 #include "loopsmith/rules/prefetch.h"
+#include "loopsmith/rules/reduce_in_lanes.h"
 #include "loopsmith/rules/strategy.h"
 
 namespace loopsmith {
 namespace {
-
-/// Independent chains of combinations, enough to hide the latency of one.
-constexpr std::int64_t max_chains = 4;
-/// Partial results of a full reduction.
-constexpr std::int64_t part_count = 64;
 
 std::int64_t chains_for(const RowReduction& reduction, const Axis& axis, std::int64_t lanes) {
   // What a producer computes takes longer than a combination.

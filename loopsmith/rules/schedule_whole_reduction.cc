@@ -16,9 +16,6 @@
 namespace loopsmith {
 namespace {
 
-/// How many partial results there are.
-constexpr std::int64_t part_count = 64;
-
 /// Cuts a loop into so many parts; of a constant extent, into parts of whole vectors.
 std::array<LoopRV, 2> cut(Schedule& schedule, LoopRV loop, std::optional<std::int64_t> extent,
                           std::int64_t grain) {

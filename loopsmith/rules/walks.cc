@@ -8,12 +8,13 @@
 #include "loopsmith/ir/structural.h"
 
 namespace loopsmith {
-namespace {
 
 bool is_compact(const Buffer& buffer) {
   return buffer.strides.empty() && buffer.axis_separators.empty() &&
          (!buffer.elem_offset.defined() || is_const_int(buffer.elem_offset, 0));
 }
+
+namespace {
 
 /// True when the access moves by one element from each iteration of the loops, fused, to the next:
 /// its last indices are the variables of the loops, which go through all of its last dimensions but

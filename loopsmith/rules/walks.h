@@ -11,6 +11,9 @@
 
 namespace loopsmith {
 
+/// True when the elements stand one after another, from the start of the memory on.
+bool is_compact(const Buffer& buffer);
+
 /// The first of the loops, outermost first, from which on all of them may be fused into one through
 /// which each access walks element by element, or does not move; their number where there are no
 /// two such.

@@ -40,7 +40,7 @@ bool is_postproc(const Step& step) {
 }
 
 /// Names of handles, by what a trace has made so far.
-class Naming {
+class TraceNames {
  public:
   std::string define(Key key) { return names_[key] = fmt::format("{}{}", key.first, count_++); }
   std::string use(Key key) const {
@@ -54,7 +54,7 @@ class Naming {
 };
 
 /// What stands left of the call: `b0 = `, `l1, l2 = `, nothing.
-std::string targets_of(const Argument& result, Naming& naming) {
+std::string targets_of(const Argument& result, TraceNames& naming) {
   if (const auto key = key_of(result)) return naming.define(*key) + " = ";
   const auto* list = result.as<Argument::List>();
   if (!list || list->empty()) return {};
@@ -63,7 +63,7 @@ std::string targets_of(const Argument& result, Naming& naming) {
   return fmt::format("{}{} = ", fmt::join(names, ", "), names.size() == 1 ? "," : "");
 }
 
-std::string line_of(const Step& step, Naming& naming) {
+std::string line_of(const Step& step, TraceNames& naming) {
   const auto parameters = step.primitive->parameters();
   std::vector<std::string> arguments;
   const auto name = [&](const Argument& handle) { return naming.use(*key_of(handle)); };
@@ -105,7 +105,7 @@ const PrimitiveBase* primitive_of_kind(std::span<const PrimitiveBase* const> pri
 }
 
 /// Handles are bare names, texts are quoted inside their quotes, nodes are objects.
-Json json_of(const Argument& argument, const Naming& naming) {
+Json json_of(const Argument& argument, const TraceNames& naming) {
   if (const auto key = key_of(argument)) return naming.use(*key);
   if (const auto* flag = argument.as<bool>()) return *flag;
   if (const auto* number = argument.as<std::int64_t>()) return *number;
@@ -210,7 +210,7 @@ std::size_t Trace::size(bool remove_postproc) const {
 }
 
 std::vector<std::string> Trace::as_python(bool remove_postproc) const {
-  Naming naming;
+  TraceNames naming;
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < size(remove_postproc); ++i) {
     lines.push_back(line_of(steps_[i], naming));
@@ -233,7 +233,7 @@ std::string Trace::text() const {
 }
 
 std::string Trace::as_json(bool remove_postproc) const {
-  Naming naming;
+  TraceNames naming;
   Json steps = Json::array();
   Json decisions = Json::array();
   for (std::size_t i = 0; i < size(remove_postproc); ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the axes of a stage are to each other, by the splits and fuses that were recorded.
 #pragma once
+#include <algorithm>
 #include <unordered_map>
 #include <vector>
 
@@ -8,6 +9,10 @@
 #include "loopsmith/te/decisions.h"
 
 namespace loopsmith::te {
+
+inline bool holds(const std::vector<IterVar>& axes, const IterVar& axis) {
+  return std::ranges::any_of(axes, [&](const IterVar& one) { return one.same_as(axis); });
+}
 
 /// By axis.
 using AxisDomains = std::unordered_map<Ref, Ptr<Range>, RefHash, RefEqual>;

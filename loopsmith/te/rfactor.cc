@@ -17,10 +17,6 @@ struct Related {
   std::vector<IterVar> leaves;  ///< The loops that come from them.
 };
 
-bool holds(const std::vector<IterVar>& axes, const IterVar& axis) {
-  return std::ranges::any_of(axes, [&](const IterVar& one) { return one.same_as(axis); });
-}
-
 Related related_to(const StageData& stage, const IterVar& axis) {
   std::vector<IterVar> touched{axis};
   for (auto step = stage.steps.rbegin(); step != stage.steps.rend(); ++step) {

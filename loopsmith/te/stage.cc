@@ -3,15 +3,11 @@
 #include <algorithm>
 
 #include "loopsmith/support/error.h"
-#include "loopsmith/te/decisions.h"
+#include "loopsmith/te/relations.h"
 #include "loopsmith/te/schedule.h"
 
 namespace loopsmith::te {
 namespace {
-
-bool holds(const std::vector<IterVar>& axes, const IterVar& axis) {
-  return std::ranges::any_of(axes, [&](const IterVar& one) { return one.same_as(axis); });
-}
 
 std::string names_of(const std::vector<IterVar>& axes) {
   std::string names;

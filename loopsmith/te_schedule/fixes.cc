@@ -16,13 +16,10 @@ std::string listed(const std::vector<std::string>& words) {
 }
 
 bool is_accepted(const Schedule& schedule, const std::vector<Ref>& args) {
-  struct Refused {};
   try {
-    carried_out(schedule.data(), args, [](const ReadOutside&) { throw Refused(); });
-    return true;
-  } catch (const Refused&) {
-    return false;
-  } catch (const UserError&) {
+    const auto result = carried_out(schedule.data(), args);
+    return std::holds_alternative<loopsmith::Schedule>(result);
+  } catch (const UserError&) {  // What it does is tried on a copy, with all that may refuse it.
     return false;
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <functional>
+#include <variant>
 #include <vector>
 
 #include "loopsmith/schedule/schedule.h"
@@ -9,12 +9,11 @@
 
 namespace loopsmith::te {
 
-/// Called where a stage is read outside of the loop in which it is to be computed. Throws.
-using RefuseReads = std::function<void(const ReadOutside&)>;
-
-/// The decisions, carried out.
-loopsmith::Schedule carried_out(const ScheduleData& data, const std::vector<Ref>& args,
-                                const RefuseReads& refuse, GraphBuffers buffers = {});
+/// The decisions, carried out; or where a stage is read outside of the loop in which it is to be
+/// computed.
+std::variant<loopsmith::Schedule, ReadOutside> carried_out(const ScheduleData& data,
+                                                           const std::vector<Ref>& args,
+                                                           GraphBuffers buffers = {});
 
 /// Says who reads the stage, and what to do instead: calls that were tried and are accepted.
 [[noreturn]] void refuse_attachment(const Schedule& schedule, const std::vector<Ref>& args,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/te_schedule/inline_steps.h"
 
@@ -13,10 +14,11 @@ namespace {
 constexpr std::string_view double_buffer_key = "double_buffer_scope";
 
 /// How far memory is shared: 0 by all, 1 by the threads of a block, 2 by a warp, 3 by none.
-int rank_of(std::string_view scope) {
-  if (scope.empty() || scope.starts_with("global")) return 0;
-  if (scope.starts_with("shared")) return 1;
-  return scope.starts_with("warp") ? 2 : 3;
+int rank_of(std::string_view name) {
+  const MemoryScope scope = memory_scope(name);
+  if (is_global(scope)) return 0;
+  if (is_shared(scope)) return 1;
+  return scope == MemoryScope::warp || scope == MemoryScope::named_warp ? 2 : 3;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/te_schedule/fixes.h"
@@ -24,7 +25,7 @@ std::vector<Ref> current_arguments(const ScheduleData& schedule, const std::vect
 
 /// The call by which a stage asked for memory of its own; empty: none.
 std::string_view memory_call(const StageData& stage) {
-  if (!stage.scope.empty() && !stage.scope.starts_with("global")) return "set_scope";
+  if (!is_global(memory_scope(stage.scope))) return "set_scope";
   return stage.alignments.empty() ? "" : "storage_align";
 }
 
@@ -95,13 +96,14 @@ std::vector<Ref> default_arguments(const ScheduleData& schedule) {
   return inputs;
 }
 
-loopsmith::Schedule carried_out(const ScheduleData& decided, const std::vector<Ref>& args,
-                                const RefuseReads& refuse, GraphBuffers buffers) {
+std::variant<loopsmith::Schedule, ReadOutside> carried_out(const ScheduleData& decided,
+                                                           const std::vector<Ref>& args,
+                                                           GraphBuffers buffers) {
   auto attachments = attachments_of(decided);
   const ScheduleData data = with_steps_inlined(decided, attachments);
   for (auto& [tensor, buffer] : buffers.bound) tensor = data.current(tensor);
   auto readers = readers_of(data, attachments);
-  if (const auto found = read_outside(data, attachments, readers)) refuse(*found);
+  if (auto found = read_outside(data, attachments, readers)) return *std::move(found);
   for (const StageId id : data.order) {
     buffers.scopes[data.stages[id].op] = scope_of(data, attachments, id);
   }
@@ -153,9 +155,11 @@ loopsmith::Schedule to_tir(const Schedule& schedule, const std::optional<std::ve
   const std::vector<Ref> current = args ? current_arguments(data, *args) : default_arguments(data);
   require_arguments(data, current);
   require_result(data, current);
-  return carried_out(
-      data, current, [&](const ReadOutside& found) { refuse_attachment(schedule, current, found); },
-      bound_buffers(data, current, binds));
+  auto result = carried_out(data, current, bound_buffers(data, current, binds));
+  if (const auto* found = std::get_if<ReadOutside>(&result)) {
+    refuse_attachment(schedule, current, *found);
+  }
+  return std::get<loopsmith::Schedule>(std::move(result));
 }
 
 }  // namespace loopsmith::te

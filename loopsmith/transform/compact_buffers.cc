@@ -3,8 +3,8 @@
 
 #include <cstdlib>
 
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/access_table.h"
 #include "loopsmith/transform/definite_assignment.h"
@@ -28,7 +28,7 @@ struct Compact {
 /// of them, wherever it is allocated.
 arith::Intervals threads_around(const Allocation& allocation, const Scope* within) {
   arith::Intervals threads;
-  if (!is_shared_by_threads(allocation.buffer->scope())) return threads;
+  if (!is_shared_by_threads(memory_scope(*allocation.buffer))) return threads;
   for (const Scope* s = within; s; s = s->parent) {
     if (!is_thread_axis(thread_axis_of(s->stmt))) continue;
     const For& loop = *s->stmt.as<For>();
@@ -90,7 +90,7 @@ namespace {
 /// The innermost loop whose iterations use memory that threads share each for itself, so that one
 /// part of it serves all of them; else the place of the allocation.
 const Scope* reused_in(AccessTable& table, const Allocation& allocation) {
-  if (!is_shared_by_threads(allocation.buffer->scope())) return allocation.inside;
+  if (!is_shared_by_threads(memory_scope(*allocation.buffer))) return allocation.inside;
   for (const Scope* s = allocation.common; s != allocation.inside; s = s->parent) {
     const auto* loop = s->stmt.as<For>();
     if (!loop || is_launch_loop(s->stmt)) continue;
@@ -163,7 +163,7 @@ std::unordered_map<Ref, Compact, RefHash, RefEqual> find_compact(AccessTable& ta
   std::unordered_map<Ref, Compact, RefHash, RefEqual> result;
   for (const Allocation& allocation : table.allocations()) {
     if (!allocation.buffer || allocation.is_opaque || !allocation.common) continue;
-    if (is_of_threads && is_fragment(allocation.buffer->scope())) continue;
+    if (is_of_threads && is_fragment(memory_scope(*allocation.buffer))) continue;
     if (allocation.accesses.empty() || !allocation.buffer->strides.empty()) continue;
     const Scope* within = reused_in(table, allocation);
     Buffer buffer = *allocation.buffer;

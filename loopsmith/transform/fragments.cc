@@ -8,8 +8,8 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/fragment_layout.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
@@ -18,11 +18,20 @@
 namespace loopsmith {
 namespace {
 
+/// What a product has a tile for.
+FragmentUse use_of(const Buffer& tile) {
+  switch (memory_scope(tile)) {
+    case MemoryScope::matrix_a: return FragmentUse::left;
+    case MemoryScope::matrix_b: return FragmentUse::right;
+    default: return FragmentUse::results;
+  }
+}
+
 bool has_fragments(const Stmt& body) {
   bool found = false;
   pre_order_visit(body, [&](const Ref& ref) {
     const auto* allocate = ref.as<Allocate>();
-    found = found || (allocate && is_fragment(scope_of(*allocate->buffer_var)));
+    found = found || (allocate && is_fragment(memory_scope(*allocate->buffer_var)));
     return !found && !is_expr(*ref.get());
   });
   return found;
@@ -77,7 +86,7 @@ void require_known(bool is_known, const AttrStmt& mark) {
 /// what it reads.
 Ptr<Buffer> shared_out(const BufferStore& store) {
   const auto* source = store.value.as<BufferLoad>();
-  if (source && is_fragment(source->buffer->scope())) return source->buffer;
+  if (source && is_fragment(memory_scope(*source->buffer))) return source->buffer;
   return store.buffer;
 }
 
@@ -94,9 +103,7 @@ Stmt spread(const AttrStmt& mark) {
   const DataType type = rows->loop_var->dtype;
   const Ptr<Var> t = var("t", type), r = var("r", type);
   const Ptr<Buffer> tile = shared_out(*marked.store);
-  const FragmentUse use = tile->scope() == "wmma.matrix_a"   ? FragmentUse::left
-                          : tile->scope() == "wmma.matrix_b" ? FragmentUse::right
-                                                             : FragmentUse::results;
+  const FragmentUse use = use_of(*tile);
   const FragmentLayout layout = fragment_layout(use, tile->dtype, name == "load_trans", t, r);
   Stmt body(marked.store);
   if (name == "mma") {
@@ -138,7 +145,7 @@ class RegisterAllocator {
   Stmt run(const Stmt& body) {
     Rewriter rewrite;
     rewrite.on<Allocate>([&](const Allocate& node) -> Stmt {
-      if (is_fragment(scope_of(*node.buffer_var))) return rewrite(in_registers(node));
+      if (is_fragment(memory_scope(*node.buffer_var))) return rewrite(in_registers(node));
       return rewrite.children(node);
     });
     rewrite.on<AttrStmt>([&](const AttrStmt& node) -> Stmt {
@@ -163,7 +170,8 @@ class RegisterAllocator {
 
  private:
   static void refuse_other_use(const Buffer& buffer, const Span& span) {
-    require(!is_fragment(buffer.scope()), ErrorKind::lower, "fragment_is_used_by_instructions",
+    require(!is_fragment(memory_scope(buffer)), ErrorKind::lower,
+            "fragment_is_used_by_instructions",
             hint("tensorize what uses it by wmma_load_..., wmma_fill_..., wmma_sync_... or "
                  "wmma_store_..."),
             span,
@@ -220,13 +228,13 @@ class RegisterAllocator {
     const Ptr<Var>& r = marked.loops[0]->loop_var;
     BufferStore made = store;
     const auto* source = store.value.as<BufferLoad>();
-    if (is_fragment(store.buffer->scope())) {
+    if (is_fragment(memory_scope(*store.buffer))) {
       made.indices = own_elements(*store.buffer, store.indices, r, mark);
       made.buffer = registers_.at(store.buffer.get());
       if (source) {
         if (const Stmt loaded = load_rows(made, *source, *store.buffer, r)) return loaded;
       }
-    } else if (source && is_fragment(source->buffer->scope())) {
+    } else if (source && is_fragment(memory_scope(*source->buffer))) {
       BufferLoad own = *source;
       own.indices = own_elements(*source->buffer, source->indices, r, mark);
       own.buffer = registers_.at(source->buffer.get());
@@ -251,9 +259,7 @@ class RegisterAllocator {
 
   /// The layouts that instructions know for tiles of a scope.
   static std::vector<Demand> demands_for(const Buffer& tile) {
-    const FragmentUse use = tile.scope() == "wmma.matrix_a"   ? FragmentUse::left
-                            : tile.scope() == "wmma.matrix_b" ? FragmentUse::right
-                                                              : FragmentUse::results;
+    const FragmentUse use = use_of(tile);
     std::vector<Demand> demands = {{use, Orientation::as_is, tile.dtype}};
     if (use != FragmentUse::results) demands.push_back({use, Orientation::transposed, tile.dtype});
     return demands;
@@ -310,10 +316,10 @@ class RegisterAllocator {
                  const Ptr<Var>& r) {
     const Orientation orientation = layouts_.at(&tile);
     const int bytes = tile.dtype.bytes();
-    const bool is_right = tile.scope() == "wmma.matrix_b";
+    const bool is_right = memory_scope(tile) == MemoryScope::matrix_b;
     // Neighbours in memory are steps of the sum, or the instruction transposes elements of 16 bits.
     const bool has_steps_last = is_right == (orientation == Orientation::transposed);
-    if (!source.buffer->scope().starts_with("shared") || (bytes != 2 && !has_steps_last)) return {};
+    if (!is_shared(memory_scope(*source.buffer)) || (bytes != 2 && !has_steps_last)) return {};
     const std::int64_t in_row = 16 / bytes;
     // Matrix m of 8 rows is asked for by lanes 8 m to 8 m + 7. The first of its elements is number
     // 2 m (4 m of bytes) of the thread that holds the first of the row.
@@ -382,11 +388,11 @@ class RegisterAllocator {
     const BufferLoad* operands[2] = {};
     pre_order_visit(store.value, [&](const Ref& ref) {
       const auto* found = ref.as<BufferLoad>();
-      if (found && found->buffer->scope() == "wmma.matrix_a") operands[0] = found;
-      if (found && found->buffer->scope() == "wmma.matrix_b") operands[1] = found;
+      if (found && use_of(*found->buffer) == FragmentUse::left) operands[0] = found;
+      if (found && use_of(*found->buffer) == FragmentUse::right) operands[1] = found;
       return true;
     });
-    require(operands[0] && operands[1] && store.buffer->scope() == "wmma.accumulator",
+    require(operands[0] && operands[1] && memory_scope(*store.buffer) == MemoryScope::accumulator,
             ErrorKind::lower, "product_is_of_fragments", hint("cache its operands in fragments"),
             mark.span,
             "mma multiplies tiles in wmma.matrix_a and wmma.matrix_b into "
@@ -457,9 +463,9 @@ Ptr<PrimFunc> fragments_in_shared_memory(const Ptr<PrimFunc>& func, bool has_ten
   if (has_tensor_cores || !has_fragments(func->body)) return func;
   Rewriter rewrite;
   rewrite.on<Allocate>([&](const Allocate& node) -> Stmt {
-    if (!is_fragment(scope_of(*node.buffer_var))) return rewrite.children(node);
+    if (!is_fragment(memory_scope(*node.buffer_var))) return rewrite.children(node);
     Allocate copy = node;
-    copy.buffer_var = with_scope(*node.buffer_var, "shared");
+    copy.buffer_var = with_scope(*node.buffer_var, MemoryScope::shared);
     rewrite.replace_variable(node.buffer_var, copy.buffer_var);
     rewrite.forget();
     if (const auto* decl = node.body.as<DeclBuffer>()) {

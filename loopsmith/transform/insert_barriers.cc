@@ -7,7 +7,7 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/atomics.h"
 #include "loopsmith/ir/effects.h"
-#include "loopsmith/ir/storage_scope.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/transform/conditions.h"
@@ -32,7 +32,7 @@ struct MemoryEffects {
 std::unordered_set<const Object*> written_memory(const Stmt& body) {
   std::unordered_set<const Object*> written;
   const auto add = [&](const Buffer& buffer) {
-    if (!is_of_each_thread(buffer.scope())) written.insert(buffer.data.get());
+    if (!is_of_each_thread(memory_scope(buffer))) written.insert(buffer.data.get());
   };
   pre_order_visit(body, [&](const Ref& ref) {
     if (const auto* store = ref.as<BufferStore>()) add(*store->buffer);
@@ -152,31 +152,34 @@ class BarrierInserter {
       const auto* load = ref.as<BufferLoad>();
       const auto* store = ref.as<BufferStore>();
       const Buffer* buffer = load ? load->buffer.get() : store ? store->buffer.get() : nullptr;
-      found =
-          found || (buffer && buffer->scope() == "global" && written_.contains(buffer->data.get()));
+      found = found || (buffer && memory_scope(*buffer) == MemoryScope::global &&
+                        written_.contains(buffer->data.get()));
       return !found;
     });
     return found || access.is_opaque;
   }
 
-  /// Between two lists of accesses: `shared`, `global` where that is what must be seen; empty where
+  /// Between two lists of accesses: `shared`, `global` where that is what must be seen; none where
   /// threads need not wait.
   template <class MayConflict>
-  std::string wanted_barrier(const Accesses& before, const Accesses& after,
-                             MayConflict&& may_conflict) const {
-    std::string scope;
+  std::optional<MemoryScope> wanted_barrier(const Accesses& before, const Accesses& after,
+                                            MayConflict&& may_conflict) const {
+    std::optional<MemoryScope> scope;
     for (const ThreadAccess& first : before) {
       for (const ThreadAccess& second : after) {
         const bool is_global = is_global_conflict(first) && is_global_conflict(second);
-        if (!scope.empty() && (scope == "global" || !is_global)) continue;
-        if (may_conflict(first, second)) scope = is_global ? "global" : "shared";
+        if (scope && (scope == MemoryScope::global || !is_global)) continue;
+        if (may_conflict(first, second)) {
+          scope = is_global ? MemoryScope::global : MemoryScope::shared;
+        }
       }
     }
     return scope;
   }
 
-  static Stmt barrier(const std::string& scope) {
-    return make(Evaluate{.value = call(i32, op("tvm_storage_sync"), {string_imm(scope)})});
+  static Stmt barrier(MemoryScope scope) {
+    const Expr name = string_imm(std::string(name_of(scope)));
+    return make(Evaluate{.value = call(i32, op("tvm_storage_sync"), {name})});
   }
 
   Stmt in_sequence(const std::vector<Stmt>& statements, MemoryEffects& effects) {
@@ -185,16 +188,16 @@ class BarrierInserter {
     for (const Stmt& each : statements) {
       MemoryEffects next;
       Stmt placed = place(each, next);
-      const std::string scope = wanted_barrier(
-          effects.last, next.first, [&](const ThreadAccess& first, const ThreadAccess& second) {
-            return conflicts_.may_conflict(first, second, around_);
-          });
-      if (!scope.empty()) {
-        result.push_back(barrier(scope));
+      const auto scope = wanted_barrier(effects.last, next.first,
+                                        [&](const ThreadAccess& first, const ThreadAccess& second) {
+                                          return conflicts_.may_conflict(first, second, around_);
+                                        });
+      if (scope) {
+        result.push_back(barrier(*scope));
         effects.last.clear();
         effects.always_waits = effects.has_barrier = true;
       }
-      changed = changed || !scope.empty() || !placed.same_as(each);
+      changed = changed || scope.has_value() || !placed.same_as(each);
       append(effects, std::move(next));
       result.push_back(std::move(placed));
     }
@@ -224,9 +227,9 @@ class BarrierInserter {
             return conflicts_.may_conflict_later(earlier, later, loop, inner.always_waits, around_);
           });
     };
-    std::string scope = barrier_of_next(inner.first);
-    if (!scope.empty()) {
-      if (const Stmt behind = with_late_barrier(loop, scope, barrier_of_next)) {
+    auto scope = barrier_of_next(inner.first);
+    if (scope) {
+      if (const Stmt behind = with_late_barrier(loop, *scope, barrier_of_next)) {
         // What stands before it may wait there, too.
         inner = {};
         around_.emplace_back(&loop);
@@ -235,8 +238,8 @@ class BarrierInserter {
         scope = barrier_of_next(inner.first);
       }
     }
-    if (!scope.empty()) {
-      body = seq({barrier(scope), std::move(body)});
+    if (scope) {
+      body = seq({barrier(*scope), std::move(body)});
       inner.first.clear();
       inner.always_waits = inner.has_barrier = true;
     }
@@ -255,7 +258,7 @@ class BarrierInserter {
   /// The body of a loop with a barrier right before the first of its statements that wants one
   /// after the iteration before; null where that is the first of all, or is inside of another.
   template <class BarrierOfNext>
-  Stmt with_late_barrier(const For& loop, const std::string& scope, BarrierOfNext&& wanted) {
+  Stmt with_late_barrier(const For& loop, MemoryScope scope, BarrierOfNext&& wanted) {
     const auto* sequence = loop.body.as<SeqStmt>();
     if (!sequence) return nullptr;
     for (std::size_t i = 0; i < sequence->seq.size(); ++i) {
@@ -263,7 +266,7 @@ class BarrierInserter {
       around_.emplace_back(&loop);
       place(sequence->seq[i], effects);
       around_.pop_back();
-      if (!wanted(effects.first).empty()) {
+      if (wanted(effects.first)) {
         if (i == 0) return nullptr;
         std::vector<Stmt> statements = sequence->seq;
         statements.insert(statements.begin() + static_cast<std::ptrdiff_t>(i), barrier(scope));
@@ -283,10 +286,10 @@ class BarrierInserter {
     const auto may_meet = [&](const ThreadAccess& first, const ThreadAccess& second) {
       return conflicts_.may_conflict(first, second, around_);
     };
-    const std::string scope = wanted_barrier(inner.last, inner.first, may_meet);
-    if (!scope.empty()) {
+    const auto scope = wanted_barrier(inner.last, inner.first, may_meet);
+    if (scope) {
       // The condition reads, too: before it is asked again, and after it was.
-      body = seq({barrier(scope), std::move(body), barrier(scope)});
+      body = seq({barrier(*scope), std::move(body), barrier(*scope)});
       inner.always_waits = inner.has_barrier = true;
     }
     if (inner.has_barrier) {
@@ -394,7 +397,7 @@ class BarrierInserter {
       const auto* load = ref.as<BufferLoad>();
       const auto* call = ref.as<Call>();
       is_same = is_same && !own_.contains(ref.get()) &&
-                !(load && is_of_each_thread(load->buffer->scope())) &&
+                !(load && is_of_each_thread(memory_scope(*load->buffer))) &&
                 !(call && call->op.info().effect == Effect::updates);
       return is_same;
     });

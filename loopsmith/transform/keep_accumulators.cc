@@ -7,6 +7,7 @@
 #include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/effects.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/transform/conditions.h"
@@ -85,7 +86,7 @@ class Keeper {
                                     is_same_place(*store, load->indices[0]);
                            });
       // What fits into a register already has no other name.
-      if (!is_read || store->buffer->scope() == "local") continue;
+      if (!is_read || memory_scope(*store->buffer) == MemoryScope::local) continue;
       if (!is_untouched(loop, body, *store)) continue;
       const DataType type = store->value.dtype();
       all.push_back({store, decl_buffer({int{type.lanes}}, type.element(),

@@ -11,6 +11,7 @@
 #include "loopsmith/arith/data_parameters.h"
 #include "loopsmith/arith/relax.h"
 #include "loopsmith/ir/effects.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
@@ -302,7 +303,8 @@ Stmt with_copied_tiles(const Stmt& rest, std::int64_t lanes) {
   std::vector<std::pair<Ptr<Buffer>, Ptr<Buffer>>> copies;
   const auto copy_of = [&](const Ptr<Buffer>& buffer) -> Ptr<Buffer> {
     const std::int64_t* size = buffer->shape.size() == 1 ? as_int(buffer->shape[0]) : nullptr;
-    const bool is_tile = size && lanes > 0 && *size % lanes == 0 && buffer->scope() == "local";
+    const bool is_tile =
+        size && lanes > 0 && *size % lanes == 0 && memory_scope(*buffer) == MemoryScope::local;
     if (!is_tile || stored.contains(buffer.get())) return buffer;
     const auto known =
         std::ranges::find_if(copies, [&](const auto& each) { return each.first.same_as(buffer); });

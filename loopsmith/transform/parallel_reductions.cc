@@ -135,7 +135,7 @@ Ptr<PrimFunc> left_to_later(const Ptr<PrimFunc>& func, const Ptr<Var>& loop_var)
   const LoopRV loop = loop_over(schedule, loop_var);
   const auto& threads = schedule.get(loop).thread_binding;
   const Concurrency how =
-      threads ? concurrency_of_axis(threads->thread_tag) : Concurrency::in_threads;
+      threads ? concurrency_of_axis(thread_axis_of(threads->thread_tag)) : Concurrency::in_threads;
   if (has_partial_results(schedule, loop, how)) return nullptr;
   const CarriedDependences carries = carried_by(schedule, loop, how);
   if (carries.verdict.is_proved()) return func;

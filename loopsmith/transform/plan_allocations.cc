@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/plan_allocations.h"
 
-#include "loopsmith/ir/storage_scope.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/stores_alike.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/definite_assignment.h"
@@ -20,8 +20,9 @@ const Scope* innermost_of(const Allocation& allocation) {
   const Scope* innermost = allocation.common;
   for (const Scope* s = allocation.common; s != allocation.inside; s = s->parent) {
     const auto* loop = s->stmt.as<For>();
-    const bool is_shared = loop && loop->kind == ForKind::thread_binding &&
-                           !is_of_one_thread(thread_axis_of(*loop), allocation.buffer->scope());
+    const bool is_shared =
+        loop && loop->kind == ForKind::thread_binding &&
+        !is_of_one_thread(thread_axis_of(*loop), memory_scope(*allocation.buffer));
     if (is_shared) innermost = s->parent;
   }
   return innermost;
@@ -42,8 +43,8 @@ const Scope* place_of(AccessTable& table, const Allocation& allocation) {
     const auto* loop = s->stmt.as<For>();
     if (!loop || is_shared_by_lanes(*loop, allocation)) continue;
     // Blocks of threads have such memory each for itself, whatever they write to it.
-    const bool is_of_block =
-        is_shared_by_threads(allocation.buffer->scope()) && is_block_axis(thread_axis_of(s->stmt));
+    const bool is_of_block = is_shared_by_threads(memory_scope(*allocation.buffer)) &&
+                             is_block_axis(thread_axis_of(s->stmt));
     if (is_of_block) return s;
     if (++attempts > max_attempts) return nullptr;
     // An opaque use may read anything.
@@ -56,14 +57,14 @@ const Scope* place_of(AccessTable& table, const Allocation& allocation) {
 /// theirs and not one's; null without one, or where it cannot leave that loop.
 const Scope* threads_of(const AccessTable& table, const Allocation& allocation) {
   // Any other memory is of the iteration that allocates it.
-  if (!is_shared_by_threads(allocation.buffer->scope())) return nullptr;
+  if (!is_shared_by_threads(memory_scope(*allocation.buffer))) return nullptr;
   const Scope* threads = nullptr;
   for (const Scope* s = allocation.scope; s; s = s->parent) {
     const auto* loop = s->stmt.as<For>();
     if (!loop) continue;
     const bool is_bound = loop->kind == ForKind::thread_binding;
     const bool is_shared =
-        is_bound && !is_of_one_thread(thread_axis_of(*loop), allocation.buffer->scope());
+        is_bound && !is_of_one_thread(thread_axis_of(*loop), memory_scope(*allocation.buffer));
     if (is_shared) threads = s;
     const bool may_leave = loop->kind == ForKind::serial || loop->kind == ForKind::unrolled ||
                            is_shared_by_lanes(*loop, allocation);

@@ -6,8 +6,8 @@
 #include "loopsmith/arith/dependence/find_carried.h"
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/memory_reads.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/stores_alike.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
@@ -33,7 +33,7 @@ struct LoopOfUses {
 
 /// True when the iterations of a loop run at once, and may have memory each.
 bool may_have_own(const For& loop, const Ptr<Buffer>& buffer) {
-  const std::string_view scope = buffer->scope();
+  const MemoryScope scope = memory_scope(*buffer);
   if (loop.kind == ForKind::parallel) return !is_shared_by_threads(scope);
   if (loop.kind == ForKind::vectorized) {
     return !is_shared_by_threads(scope) && !stores_alike(loop, buffer);
@@ -227,13 +227,13 @@ void refuse_race(const PrimFunc& func, const For& loop, const Ptr<Buffer>& buffe
 }
 
 /// A loop, and the memory that its iterations get; without any, they run one by one.
-struct Privatization {
+struct LoopMemory {
   const For* loop = nullptr;
   const Allocation* allocation = nullptr;
 };
 
 /// The first loop that needs memory for each iteration; none when all is well.
-Privatization find_shared(const PrimFunc& func, AccessTable& table) {
+LoopMemory find_shared(const PrimFunc& func, AccessTable& table) {
   for (const Allocation& allocation : table.allocations()) {
     if (!allocation.buffer) continue;
     for (const LoopOfUses& uses : loops_of(allocation)) {
@@ -274,7 +274,7 @@ Ptr<PrimFunc> one_by_one(const Ptr<PrimFunc>& func, const For& found) {
 }
 
 /// The function with memory of its own for each iteration of the loop.
-Ptr<PrimFunc> privatized(const Ptr<PrimFunc>& func, const Privatization& found) {
+Ptr<PrimFunc> privatized(const Ptr<PrimFunc>& func, const LoopMemory& found) {
   const Ptr<Buffer>& shared = found.allocation->buffer;
   Buffer copy = *shared;
   copy.data = make(Var(*shared->data));
@@ -301,7 +301,7 @@ Ptr<PrimFunc> privatize_buffers(const Ptr<PrimFunc>& func) {
   Ptr<PrimFunc> current = func;
   for (;;) {
     AccessTable table(*current);
-    const Privatization found = find_shared(*current, table);
+    const LoopMemory found = find_shared(*current, table);
     if (!found.loop) return current;
     // What is new may be needed in a smaller place, and what is old nowhere.
     current = found.allocation ? plan_allocations(privatized(current, found))

@@ -17,7 +17,7 @@ namespace loopsmith {
 namespace {
 
 /// What stands in the body of a loop: memory, and statements.
-struct LoopBody {
+struct PipelinedBody {
   std::vector<Ptr<Allocate>> memory;  ///< Each with one buffer, declared directly inside.
   std::vector<Stmt> around;           ///< Other declarations and attributes around statements.
   std::vector<Stmt> statements;
@@ -31,7 +31,7 @@ Ptr<Buffer> buffer_of(const Allocate& allocate) {
 }
 
 /// Takes a body apart. `is_marked`: its statements are numbered, and may stand further inside.
-void take_apart(const Stmt& stmt, bool is_marked, LoopBody& body) {
+void take_apart(const Stmt& stmt, bool is_marked, PipelinedBody& body) {
   deep_call([&] {
     const auto* attribute = stmt.as<AttrStmt>();
     if (const auto* allocate = stmt.as<Allocate>()) {
@@ -92,7 +92,7 @@ using Allocates = std::unordered_map<const Object*, Ptr<Allocate>>;
 class Pipeliner {
  public:
   /// `outside`: memory that is allocated around the loop, and that each iteration has for itself.
-  Pipeliner(const For& loop, LoopBody body, Stages stages, const Pointers& doubled,
+  Pipeliner(const For& loop, PipelinedBody body, Stages stages, const Pointers& doubled,
             const Pointers& outside, Allocates& allocates)
       : loop_(loop),
         body_(std::move(body)),
@@ -318,7 +318,7 @@ class Pipeliner {
   }
 
   const For& loop_;
-  LoopBody body_;
+  PipelinedBody body_;
   Stages stages_;
   const Pointers& doubled_;
   const Pointers& outside_;
@@ -333,7 +333,7 @@ class Pipeliner {
 
 /// Two stages: what is written into doubled memory with what that needs, and the rest; none where
 /// one of them would be empty.
-std::optional<Stages> stages_for_doubled(const LoopBody& body, const Pointers& doubled) {
+std::optional<Stages> stages_for_doubled(const PipelinedBody& body, const Pointers& doubled) {
   const std::size_t count = body.statements.size();
   std::vector<Touched> touched;
   for (const Stmt& stmt : body.statements) touched.push_back(touched_by(stmt));
@@ -444,7 +444,7 @@ Ptr<PrimFunc> software_pipeline(const Ptr<PrimFunc>& given) {
   rewrite.on<For>([&](const For& loop) -> Stmt {
     const Ptr<For> inner = rewrite.children(loop);
     if (auto stages = stages_of(*inner)) {
-      LoopBody body{.statements = std::vector<Stmt>(stages->stage.size(), no_op())};
+      PipelinedBody body{.statements = std::vector<Stmt>(stages->stage.size(), no_op())};
       take_apart(inner->body, true, body);
       Pipeliner pipeliner(*inner, std::move(body), *std::move(stages), doubled, outside_of(loop),
                           allocates);
@@ -452,7 +452,7 @@ Ptr<PrimFunc> software_pipeline(const Ptr<PrimFunc>& given) {
       return pipeliner.run();
     }
     if (doubled.empty() || inner->kind != ForKind::serial) return inner;
-    LoopBody body;
+    PipelinedBody body;
     take_apart(inner->body, false, body);
     body.outside = outside_of(loop);
     auto stages = stages_for_doubled(body, doubled);

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/packed_array.h"
-#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/transform/loops.h"

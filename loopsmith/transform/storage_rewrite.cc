@@ -5,8 +5,8 @@
 #include <limits>
 #include <unordered_map>
 
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/loops.h"
@@ -65,7 +65,7 @@ void Lives::visit_sequence(const Stmt& stmt) {
       all.push_back({.allocate = allocate,
                      .sequence = sequence,
                      .place = all.size(),
-                     .is_shared = !is_shared_by_threads(scope_of(*allocate->buffer_var))});
+                     .is_shared = !is_shared_by_threads(memory_scope(*allocate->buffer_var))});
       inner = allocate->body;
     } else if (const auto* decl = inner.as<DeclBuffer>()) {
       inner = decl->body;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/thread_axes.h"
 
-#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/loops.h"
 
@@ -36,7 +35,7 @@ bool is_block_barrier(const Expr& value) {
   const auto* call = value.as<Call>();
   if (!call || call->op != op("tvm_storage_sync")) return false;
   const auto* scope = call->args.empty() ? nullptr : call->args[0].as<StringImm>();
-  return !scope || scope->value != "warp";
+  return !scope || memory_scope(scope->value) != MemoryScope::warp;
 }
 
 bool has_block_barrier(const Stmt& stmt) {
@@ -49,10 +48,10 @@ bool has_block_barrier(const Stmt& stmt) {
   return found;
 }
 
-Ptr<Var> with_scope(const Var& pointer, const std::string& scope) {
+Ptr<Var> with_scope(const Var& pointer, MemoryScope scope) {
   Var copy = pointer;
   PointerType type = *pointer.pointer;
-  type.storage_scope = scope;
+  type.storage_scope = name_of(scope);
   copy.pointer = make(std::move(type));
   return make(std::move(copy));
 }
@@ -105,7 +104,8 @@ std::int64_t bytes_in_shared_pool(const Launch& launch) {
   std::int64_t bytes = 0;
   for (const Stmt& memory : launch.memory) {
     const auto* allocate = memory.as<Allocate>();
-    const bool is_in_pool = allocate && scope_of(*allocate->buffer_var) == shared_pool_scope;
+    const bool is_in_pool =
+        allocate && memory_scope(*allocate->buffer_var) == MemoryScope::shared_dynamic;
     if (is_in_pool) bytes += bytes_in_shared_pool(*allocate);
   }
   return bytes;

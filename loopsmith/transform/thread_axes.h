@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/thread_axis.h"
 
 namespace loopsmith {
@@ -21,7 +22,7 @@ bool is_block_barrier(const Expr& value);
 bool has_block_barrier(const Stmt& stmt);
 
 /// A pointer to memory of another scope.
-Ptr<Var> with_scope(const Var& pointer, const std::string& scope);
+Ptr<Var> with_scope(const Var& pointer, MemoryScope scope);
 
 /// The body of a loop, a definition, or memory; null of other statements.
 Stmt body_of(const Stmt& around);
@@ -38,10 +39,8 @@ struct Launch {
 Launch launch_of(const Stmt& root);
 Stmt launch_stmt(const Launch& launch);
 
-/// The scope of shared memory whose size a launch gives: it may be larger than what kernels
-/// declare.
-inline constexpr std::string_view shared_pool_scope = "shared.dyn";
-/// What an allocation of constant size takes of it, so that all parts are aligned for vectors.
+/// What an allocation of constant size takes of shared memory whose size a launch gives, which may
+/// be larger than what kernels declare; so that all parts are aligned for vectors.
 std::int64_t bytes_in_shared_pool(const Allocate& allocate);
 /// What all of a launch take.
 std::int64_t bytes_in_shared_pool(const Launch& launch);

@@ -6,8 +6,8 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/dependence/find_carried.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/loops.h"
@@ -19,7 +19,7 @@ namespace {
 std::unordered_map<const Object*, bool> shared_uses(const Stmt& stmt) {
   std::unordered_map<const Object*, bool> uses;
   const auto add = [&](const Buffer& buffer, bool is_write) {
-    if (!is_of_each_thread(buffer.scope())) uses[buffer.data.get()] |= is_write;
+    if (!is_of_each_thread(memory_scope(buffer))) uses[buffer.data.get()] |= is_write;
   };
   pre_order_visit(stmt, [&](const Ref& ref) {
     if (const auto* store = ref.as<BufferStore>()) add(*store->buffer, true);
@@ -66,7 +66,7 @@ Stmt inside(const Stmt& around, Stmt body) {
 ThreadAccess without_fragments(const ThreadAccess& access) {
   Rewriter rewrite;
   rewrite.on<BufferStore>([&](const BufferStore& node) -> Stmt {
-    if (!is_fragment(node.buffer->scope())) return Stmt(&node);
+    if (!is_fragment(memory_scope(*node.buffer))) return Stmt(&node);
     return make(Evaluate{.value = node.value});
   });
   ThreadAccess copy = access;
@@ -164,7 +164,7 @@ bool ThreadConflicts::carries(const ThreadAccess& first, const ThreadAccess& sec
     return of_first.contains(a.get()) && of_second.contains(b.get());
   };
   const auto is_shared = [&](const CarriedDependence& each) {
-    const bool is_own = each.buffer && is_of_each_thread(each.buffer->scope());
+    const bool is_own = each.buffer && is_of_each_thread(memory_scope(*each.buffer));
     return !is_own && (is_between(each.source, each.sink) || is_between(each.sink, each.source));
   };
   std::vector<Ptr<Var>> threads;

@@ -9,8 +9,8 @@
 #include "loopsmith/arith/reducers.h"
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/accumulation.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/primitives/get_block.h"
@@ -258,7 +258,7 @@ class ReductionWriter {
       if (warps_ && warps_->groups == 1) continue;
       all_.push_back(decl_buffer(shape_, result->dtype, result->name + "_all", "shared"));
     }
-    is_of_each_ = is_of_each_thread(combination_.results[0]->scope());
+    is_of_each_ = is_of_each_thread(memory_scope(*combination_.results[0]));
   }
 
   /// What takes the place of the outermost loop over threads; null where its form is another.

@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/ir/storage_scope.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
@@ -103,7 +103,7 @@ ThreadWork thread_work_of(const Stmt& stmt) {
   ThreadWork work;
   pre_order_visit(stmt, [&](const Ref& ref) {
     if (const auto* store = ref.as<BufferStore>()) {
-      (is_of_each_thread(store->buffer->scope()) ? work.is_of_each : work.stores) = true;
+      (is_of_each_thread(memory_scope(*store->buffer)) ? work.is_of_each : work.stores) = true;
     }
     const auto* evaluate = ref.as<Evaluate>();
     const auto* call = evaluate ? evaluate->value.as<Call>() : nullptr;
@@ -250,15 +250,18 @@ class Unifier {
 
   /// Shared memory goes to the block; what is nobody's else is the thread's.
   Stmt memory(const Allocate& allocate) {
-    const std::string_view scope = scope_of(*allocate.buffer_var);
+    const MemoryScope scope = memory_scope(*allocate.buffer_var);
     const bool is_in_threads =
         std::ranges::any_of(bound_, [](ThreadAxis axis) { return is_thread_axis(axis); });
-    const bool is_shared = is_shared_by_threads(scope) || (scope == "global" && !is_in_threads);
+    const bool is_shared =
+        is_shared_by_threads(scope) || (scope == MemoryScope::global && !is_in_threads);
     const bool keeps_scope = is_shared_by_threads(scope) || is_fragment(scope);
-    const std::string wanted = keeps_scope ? std::string(scope) : is_shared ? "shared" : "local";
+    const MemoryScope wanted = is_shared ? MemoryScope::shared : MemoryScope::local;
     Allocate copy = allocate;
     for (Expr& extent : copy.extents) extent = rename_(extent);
-    if (wanted != scope) copy.buffer_var = with_scope(*allocate.buffer_var, wanted);
+    if (!keeps_scope && wanted != scope) {
+      copy.buffer_var = with_scope(*allocate.buffer_var, wanted);
+    }
     if (!copy.buffer_var.same_as(allocate.buffer_var)) {
       renamed_memory_[allocate.buffer_var] = copy.buffer_var;
       rename_.replace_variable(allocate.buffer_var, copy.buffer_var);
@@ -359,7 +362,7 @@ class Outside {
   };
 
   bool is_of_one_kernel(const Ptr<Var>& pointer) const {
-    const std::string_view scope = scope_of(*pointer);
+    const MemoryScope scope = memory_scope(*pointer);
     if (!is_shared_by_threads(scope) && !is_of_each_thread(scope)) return false;
     const auto user = users_.find(pointer.get());
     return user != users_.end() && user->second.kernel && !user->second.has_others;

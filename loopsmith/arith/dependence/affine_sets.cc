@@ -19,14 +19,6 @@
 #include "loopsmith/ir/operators.h"
 
 namespace loopsmith::dependence {
-namespace {
-
-unsigned count_of(std::size_t size) {
-  return static_cast<unsigned>(size);
-}
-
-}  // namespace
-
 AffineSets::AffineSets(const Program& program, unsigned operations)
     : program_(program), operations_(operations), isl_(isl_ctx_alloc()) {
   isl_options_set_on_error(isl_, ISL_ON_ERROR_CONTINUE);

@@ -16,6 +16,11 @@
 
 namespace loopsmith::dependence {
 
+/// A size as isl counts.
+constexpr unsigned count_of(std::size_t size) {
+  return static_cast<unsigned>(size);
+}
+
 /// Sets and relations of one program, in an isl context of its own. What an access or a guard says
 /// that is not affine is widened: sets hold at least what happens.
 class AffineSets {

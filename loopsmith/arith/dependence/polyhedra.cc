@@ -24,14 +24,6 @@
 #include "loopsmith/arith/dependence/distances.h"
 
 namespace loopsmith::dependence {
-namespace {
-
-unsigned count_of(std::size_t size) {
-  return static_cast<unsigned>(size);
-}
-
-}  // namespace
-
 class Polyhedra::Context {
  public:
   Context(const Program& program, unsigned operations)

@@ -19,7 +19,7 @@ struct Group {
 };
 
 /// The digits of all marks that indices are made of, through marks of marks.
-class Digits {
+class MapDigits {
  public:
   void add(const IterSplitExpr& digit) {
     auto group = std::find_if(groups_.begin(), groups_.end(),
@@ -132,7 +132,7 @@ IterSumExpr fused(IterSumExpr sum, IterReader& reader) {
 
 bool check_digits(const std::vector<IterSumExpr>& indices, const IterMapOptions& options,
                   IterReader& reader) {
-  Digits digits;
+  MapDigits digits;
   for (const IterSumExpr& index : indices) {
     for (const IterSplitExpr& arg : index.args) digits.add(arg);
   }
@@ -161,7 +161,7 @@ bool check_digits(const std::vector<IterSumExpr>& indices, const IterMapOptions&
 }
 
 Expr padding_predicate(const std::vector<IterSumExpr>& indices, IterReader& reader) {
-  Digits digits;
+  MapDigits digits;
   for (const IterSumExpr& index : indices) {
     for (const IterSplitExpr& arg : index.args) digits.add(arg);
   }

@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "loopsmith/codegen/host_memory.h"
 #include "loopsmith/codegen/signature.h"
 #include "loopsmith/ir/walk.h"
 
 namespace loopsmith::detail {
 namespace {
 
-constexpr std::int64_t own_alignment = 64;
 /// Lists of scopes grow with the square of their number.
 constexpr std::size_t max_scopes = 64;
 

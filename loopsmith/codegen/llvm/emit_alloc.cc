@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of the function: small and constant on the stack, else from the context's allocator.
+#include "loopsmith/codegen/host_memory.h"
 #include "loopsmith/codegen/llvm/emitter.h"
 #include "loopsmith/runtime/c_abi.h"
 #include "loopsmith/support/error.h"
@@ -7,9 +8,9 @@
 namespace loopsmith::detail {
 namespace {
 
-constexpr std::int64_t max_stack_of_allocation = 16 * 1024;  // One allocation.
-constexpr std::int64_t max_stack_of_function = 128 * 1024;   // All of a function.
-constexpr std::uint64_t alignment = 64;
+std::int64_t bits_of_element(const Allocate& allocate) {
+  return allocate.dtype.lanes * (allocate.dtype.is_bool() ? 8 : allocate.dtype.bits);
+}
 
 }  // namespace
 
@@ -20,25 +21,17 @@ llvm::AllocaInst* Emitter::stack_memory(llvm::Type* type) {
 }
 
 void Emitter::allocate(const Allocate& allocate) {
-  std::int64_t bits = allocate.dtype.lanes * (allocate.dtype.is_bool() ? 8 : allocate.dtype.bits);
-  bool is_constant = true;
-  for (const Expr& extent : allocate.extents) {
-    const std::int64_t* count = as_int(extent);
-    is_constant =
-        is_constant && count && *count >= 0 && !__builtin_mul_overflow(bits, *count, &bits);
-  }
-  const std::int64_t bytes = bits / 8 + (bits % 8 == 0 ? 0 : 1);
-  if (is_constant && bytes <= max_stack_of_allocation &&
-      stack_bytes_ + bytes <= max_stack_of_function) {
-    stack_bytes_ += bytes;
-    auto* layout = llvm::ArrayType::get(ir_.getInt8Ty(), static_cast<std::uint64_t>(bytes));
+  const auto bytes = constant_bytes(allocate, bits_of_element(allocate));
+  if (bytes && fits_on_stack(*bytes, stack_bytes_)) {
+    stack_bytes_ += *bytes;
+    auto* layout = llvm::ArrayType::get(ir_.getInt8Ty(), static_cast<std::uint64_t>(*bytes));
     llvm::AllocaInst* memory = stack_memory(layout);
-    memory->setAlignment(llvm::Align(alignment));
+    memory->setAlignment(llvm::Align(own_alignment));
     bind(allocate.buffer_var, memory);
     return statement(allocate.body);
   }
   // One byte more than nothing: every allocation has an address.
-  llvm::Value* size = is_constant ? int64(bytes + 1) : size_in_bytes(allocate);
+  llvm::Value* size = bytes ? int64(*bytes + 1) : size_in_bytes(allocate);
   llvm::Value* memory = take_workspace(size);
   bind(allocate.buffer_var, memory);
   held_.push_back({memory, size});
@@ -48,8 +41,7 @@ void Emitter::allocate(const Allocate& allocate) {
 
 /// The bytes that it takes; leaves the function where there are too many to count.
 llvm::Value* Emitter::size_in_bytes(const Allocate& allocate) {
-  llvm::Value* bits =
-      int64(allocate.dtype.lanes * (allocate.dtype.is_bool() ? 8 : allocate.dtype.bits));
+  llvm::Value* bits = int64(bits_of_element(allocate));
   llvm::Value* too_many = ir_.getFalse();
   for (const Expr& extent : allocate.extents) {
     llvm::Value* count = index(extent).value;
@@ -75,7 +67,7 @@ llvm::Value* Emitter::take_workspace(llvm::Value* size) {
   llvm::Value* data = context_field(pointer, offsetof(ls_context, allocator_data));
   auto* signature =
       llvm::FunctionType::get(pointer, {pointer, ir_.getInt64Ty(), ir_.getInt64Ty()}, false);
-  llvm::Value* memory = ir_.CreateCall(signature, take, {data, size, ir_.getInt64(alignment)});
+  llvm::Value* memory = ir_.CreateCall(signature, take, {data, size, ir_.getInt64(own_alignment)});
   leave_unless(ir_.CreateIsNotNull(memory), LS_OUT_OF_MEMORY, -1, -1, size, int64(0),
                llvm::Constant::getNullValue(pointer));
   return memory;
@@ -87,7 +79,7 @@ void Emitter::give_back(const Held& held) {
   llvm::Value* data = context_field(pointer, offsetof(ls_context, allocator_data));
   auto* signature = llvm::FunctionType::get(
       ir_.getVoidTy(), {pointer, pointer, ir_.getInt64Ty(), ir_.getInt64Ty()}, false);
-  ir_.CreateCall(signature, release, {data, held.memory, held.size, ir_.getInt64(alignment)});
+  ir_.CreateCall(signature, release, {data, held.memory, held.size, ir_.getInt64(own_alignment)});
 }
 
 /// What was taken after the first `count`, for who jumps out of where it is visible.
@@ -123,7 +115,7 @@ void Emitter::allocate_constant(const AllocateConst& constant) {
   auto* memory = new llvm::GlobalVariable(module_.module, layout, /*isConstant=*/true,
                                           llvm::GlobalValue::PrivateLinkage,
                                           llvm::ConstantArray::get(layout, elements), "constant");
-  memory->setAlignment(llvm::Align(alignment));
+  memory->setAlignment(llvm::Align(own_alignment));
   bind(constant.buffer_var, memory);
   statement(constant.body);
 }

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "loopsmith/codegen/leaf.h"
 #include "loopsmith/codegen/llvm/debug_lines.h"
 #include "loopsmith/codegen/llvm/emitter.h"
+#include "loopsmith/ir/fold.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/support/deep_call.h"
 #include "loopsmith/support/error.h"
@@ -14,30 +16,14 @@
 namespace loopsmith::detail {
 namespace {
 
-bool is_leaf(const Expr& expr) {
-  return expr.is<IntImm>() || expr.is<FloatImm>() || expr.is<StringImm>() || expr.is<Var>();
-}
-
 /// True when evaluating `expr` needlessly does no harm and costs little.
 bool is_cheap(const Expr& expr, int depth = 0) {
   if (depth > 4) return false;
-  const auto both = [&](const auto& node) {
-    return is_cheap(node.a, depth + 1) && is_cheap(node.b, depth + 1);
-  };
   if (is_leaf(expr)) return true;
-  if (const auto* node = expr.as<Add>()) return both(*node);
-  if (const auto* node = expr.as<Sub>()) return both(*node);
-  if (const auto* node = expr.as<Mul>()) return both(*node);
-  if (const auto* node = expr.as<Min>()) return both(*node);
-  if (const auto* node = expr.as<Max>()) return both(*node);
-  if (const auto* node = expr.as<LT>()) return both(*node);
-  if (const auto* node = expr.as<LE>()) return both(*node);
-  if (const auto* node = expr.as<GT>()) return both(*node);
-  if (const auto* node = expr.as<GE>()) return both(*node);
-  if (const auto* node = expr.as<EQ>()) return both(*node);
-  if (const auto* node = expr.as<NE>()) return both(*node);
-  if (const auto* node = expr.as<And>()) return both(*node);
-  if (const auto* node = expr.as<Or>()) return both(*node);
+  if (const std::uint16_t kind = expr.get()->kind; is_binary(kind)) {
+    const auto& [left, right] = operands_of(expr);
+    return !is_division(kind) && is_cheap(left, depth + 1) && is_cheap(right, depth + 1);
+  }
   if (const auto* node = expr.as<Not>()) return is_cheap(node->a, depth + 1);
   if (const auto* node = expr.as<Cast>()) return is_cheap(node->value, depth + 1);
   if (const auto* node = expr.as<Broadcast>()) return is_cheap(node->value, depth + 1);

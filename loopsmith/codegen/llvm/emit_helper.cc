@@ -11,7 +11,7 @@ namespace {
 /// Helpers of up to this many instructions become part of their callers.
 constexpr unsigned max_inlined = 200;
 
-std::string helper_symbol(const std::string& name) {
+std::string llvm_helper_symbol(const std::string& name) {
   return "ls.helper." + name;
 }
 
@@ -22,7 +22,7 @@ llvm::Function* declare_helper(ModuleEmitter& module, const PrimFunc& func) {
     types.push_back(llvm_type(module.context, param->dtype));
   }
   auto* type = llvm::FunctionType::get(llvm::Type::getInt32Ty(module.context), types, false);
-  return module.new_function(type, helper_symbol(func.name()), /*is_internal=*/true);
+  return module.new_function(type, llvm_helper_symbol(func.name()), /*is_internal=*/true);
 }
 
 void emit_helper(ModuleEmitter& module, const PrimFunc& func, llvm::Function* function) {
@@ -54,7 +54,7 @@ void emit_helpers(ModuleEmitter& module, const std::vector<Ptr<PrimFunc>>& helpe
 llvm::Value* Emitter::call_function(const Call& call) {
   const auto* name = call.args.empty() ? nullptr : call.args[0].as<GlobalVar>();
   llvm::Function* callee =
-      name ? module_.module.getFunction(helper_symbol(name->name_hint)) : nullptr;
+      name ? module_.module.getFunction(llvm_helper_symbol(name->name_hint)) : nullptr;
   require(callee && callee->arg_size() == call.args.size() + 1, ErrorKind::lower, "function_exists",
           hint("build a module that holds the function"), call.span, "there is no function {}",
           name ? name->name_hint : "without a name");

@@ -11,8 +11,6 @@
 namespace loopsmith::detail {
 namespace {
 
-constexpr int max_nested_loops = 1000;
-
 int magnitude_bits(const std::int64_t* value, int default_value) {
   if (!value) return default_value;
   return 64 - __builtin_clzll(static_cast<std::uint64_t>(std::abs(*value)) | 1);
@@ -31,10 +29,7 @@ llvm::MDNode* unroll_hint(llvm::LLVMContext& context, const For& loop) {
 }  // namespace
 
 void Emitter::loop(const For& loop) {
-  require(loop_depth_ < max_nested_loops, "too_many_nested_loops",
-          hint("fuse loops, or unroll the inner ones"),
-          "loop {} is inside {} others, more than code is generated for", loop.loop_var->name,
-          max_nested_loops);
+  require_few_loops(loop, loop_depth_);
   require_no_thread(loop);
   const std::int64_t* extent = as_int(loop.extent);
   if (extent && (loop.loop_var->dtype.is_uint() ? *extent == 0 : *extent <= 0)) return;

@@ -8,8 +8,8 @@
 #include "loopsmith/codegen/source/c_writer.h"
 #include "loopsmith/codegen/source/cuda_instructions.h"
 #include "loopsmith/ir/async_copy.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/transform/thread_axes.h"
@@ -79,7 +79,7 @@ void CWriter::refuse_on_device(const Object& node, std::string_view what,
 /// tvm_storage_sync(scope).
 void CWriter::wait_for_threads(const Call& call) {
   const auto* scope = call.args.empty() ? nullptr : call.args[0].as<StringImm>();
-  const bool is_global = scope && scope->value == "global";
+  const bool is_global = scope && memory_scope(scope->value) == MemoryScope::global;
   line(is_global ? module_.dialect.global_barrier : module_.dialect.barrier);
 }
 
@@ -99,11 +99,11 @@ void CWriter::allocate_on_device(const Allocate& allocate) {
           "allocate it outside of the kernel, or cache a tile of constant size");
     }
   }
-  const std::string_view scope = scope_of(*allocate.buffer_var);
+  const MemoryScope scope = memory_scope(*allocate.buffer_var);
   const bool is_shared = is_shared_by_threads(scope);
   const std::string type = c_memory_type(element);
   const std::string name = new_name(allocate.buffer_var->name);
-  if (scope == shared_pool_scope && !module_.dialect.shared_pool.empty()) {
+  if (scope == MemoryScope::shared_dynamic && !module_.dialect.shared_pool.empty()) {
     if (shared_pool_.empty()) {
       shared_pool_ = new_name("shared_memory");
       line(fmt::format(fmt::runtime(module_.dialect.shared_pool), shared_pool_));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "loopsmith/codegen/leaf.h"
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
 #include "loopsmith/ir/walk.h"
@@ -14,10 +15,6 @@ namespace {
 
 /// Deeper expressions are cut by a variable: compilers take some hundred levels.
 constexpr int max_depth = 40;
-
-bool is_leaf(const Expr& expr) {
-  return expr.is<IntImm>() || expr.is<FloatImm>() || expr.is<StringImm>() || expr.is<Var>();
-}
 
 bool fits(DataType dtype, const ConstIntBound& bound) {
   const ConstIntBound all = arith::all_of(dtype);

@@ -8,7 +8,7 @@
 namespace loopsmith::detail {
 namespace {
 
-std::string helper_symbol(const std::string& name) {
+std::string c_helper_symbol(const std::string& name) {
   return "ls_helper_" + c_identifier(name);
 }
 
@@ -42,7 +42,7 @@ void write_helper(CModule& module, const PrimFunc& func) {
   }
   writer.statement(func.body);
   writer.leave("LS_OK");
-  const std::string symbol = helper_symbol(func.name());
+  const std::string symbol = c_helper_symbol(func.name());
   module.called[symbol] = &func;
   module.functions +=
       fmt::format("static int32_t {}({}) {{\n{}}}\n\n", symbol, parameters, writer.take_text());
@@ -51,7 +51,7 @@ void write_helper(CModule& module, const PrimFunc& func) {
 /// Leaves this function, too, where the other one failed. The call is a statement; see link_calls.
 CText CWriter::call_function(const Call& call) {
   const auto* name = call.args.empty() ? nullptr : call.args[0].as<GlobalVar>();
-  const std::string symbol = name ? helper_symbol(name->name_hint) : "";
+  const std::string symbol = name ? c_helper_symbol(name->name_hint) : "";
   const auto known = module_.called.find(symbol);
   require(known != module_.called.end() && known->second->params.size() + 1 == call.args.size(),
           ErrorKind::lower, "function_exists", hint("build a module that holds the function"),

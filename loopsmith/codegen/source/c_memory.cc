@@ -2,6 +2,7 @@
 // Elements of buffers, and the memory that a function takes.
 #include <algorithm>
 
+#include "loopsmith/codegen/host_memory.h"
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
 #include "loopsmith/ir/operators.h"
@@ -11,10 +12,6 @@
 
 namespace loopsmith::detail {
 namespace {
-
-constexpr std::int64_t max_stack_of_allocation = 16 * 1024;  // One allocation.
-constexpr std::int64_t max_stack_of_function = 128 * 1024;   // All of a function.
-constexpr int alignment = 64;
 
 std::int64_t bits_in_memory(DataType dtype) {
   const std::int64_t bits = dtype.is_bool()                 ? 8
@@ -186,22 +183,14 @@ void CWriter::allocate(const Allocate& allocate) {
   const DataType element = allocate.dtype.element();
   const std::string type = c_memory_type(element);
   const std::string name = new_name(allocate.buffer_var->name);
-  std::int64_t bits = bits_in_memory(allocate.dtype);
-  bool is_constant = true;
-  for (const Expr& extent : allocate.extents) {
-    const std::int64_t* count = as_int(extent);
-    is_constant =
-        is_constant && count && *count >= 0 && !__builtin_mul_overflow(bits, *count, &bits);
-  }
-  const std::int64_t bytes = (bits + 7) / 8;
+  const auto bytes = constant_bytes(allocate, bits_in_memory(allocate.dtype));
   bind(allocate.buffer_var, {name, handle_type, type + "*"});
-  if (is_constant && bytes <= max_stack_of_allocation &&
-      stack_bytes_ + bytes <= max_stack_of_function) {
-    stack_bytes_ += bytes;
+  if (bytes && fits_on_stack(*bytes, stack_bytes_)) {
+    stack_bytes_ += *bytes;
     const std::int64_t size = c_memory_type(element) == "uint8_t" ? 1 : element.bytes();
     // C has no arrays of nothing.
-    const std::int64_t count = std::max<std::int64_t>((bytes + size - 1) / size, 1);
-    line(fmt::format("LS_ALIGNED({}) {} {}[{}];", alignment, type, name, count));
+    const std::int64_t count = std::max<std::int64_t>((*bytes + size - 1) / size, 1);
+    line(fmt::format("LS_ALIGNED({}) {} {}[{}];", own_alignment, type, name, count));
     return statement(allocate.body);
   }
   const std::string size = new_name(name + "_size");
@@ -218,7 +207,7 @@ void CWriter::allocate(const Allocate& allocate) {
   }
   line(fmt::format("{0} = (int64_t)((uint64_t){0} / 8 + 1);", size));
   line(fmt::format("{0}* {1} = ({0}*)context->allocate(context->allocator_data, (size_t){2}, {3});",
-                   type, name, size, alignment));
+                   type, name, size, own_alignment));
   leave_if(name + " == NULL", fmt::format("LS_OUT_OF_MEMORY, -1, -1, {}, 0, NULL", size));
   held_.push_back({name, size});
   statement(allocate.body);
@@ -229,7 +218,7 @@ void CWriter::allocate(const Allocate& allocate) {
 void CWriter::release_to(std::size_t count) {
   for (std::size_t i = held_.size(); i > count; --i) {
     line(fmt::format("context->release(context->allocator_data, {}, (size_t){}, {});",
-                     held_[i - 1].memory, held_[i - 1].size, alignment));
+                     held_[i - 1].memory, held_[i - 1].size, own_alignment));
   }
 }
 
@@ -246,7 +235,7 @@ void CWriter::allocate_constant(const AllocateConst& constant) {
   }
   const bool is_device = module_.dialect.is_device;
   line(fmt::format("{}const {} {}[{}] = {{{}}};",
-                   is_device ? "" : fmt::format("LS_ALIGNED({}) static ", alignment),
+                   is_device ? "" : fmt::format("LS_ALIGNED({}) static ", own_alignment),
                    c_memory_type(element), name, std::max<std::size_t>(constant.data.size(), 1),
                    items.empty() ? "0" : items));
   bind(constant.buffer_var, {name, handle_type, c_memory_type(element) + "*"});

@@ -17,8 +17,6 @@
 namespace loopsmith::detail {
 namespace {
 
-constexpr int max_nested_loops = 1000;
-
 /// Words of C, and names that the text around the functions uses.
 constexpr std::string_view taken_names[] = {
     "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum",
@@ -253,10 +251,7 @@ void CWriter::if_then_else(const IfThenElse& branch) {
 }
 
 void CWriter::loop(const For& loop) {
-  require(loop_depth_ < max_nested_loops, "too_many_nested_loops",
-          hint("fuse loops, or unroll the inner ones"),
-          "loop {} is inside {} others, more than code is generated for", loop.loop_var->name,
-          max_nested_loops);
+  require_few_loops(loop, loop_depth_);
   require_no_thread(loop);
   ++loop_depth_;
   const std::int64_t* extent = as_int(loop.extent);

@@ -21,7 +21,7 @@ using schedule_testing::program;
 using plain_loops::Machine;
 
 /// Small, so that the loops of tests have enough to do for it.
-constexpr Machine machine{
+constexpr Machine small_machine{
     {.vector_bytes = 16, .vector_registers = 16, .cores = 2, .core_cache_bytes = 2048}, 256, 500};
 constexpr Machine one_core{
     {.vector_bytes = 16, .vector_registers = 16, .cores = 1, .core_cache_bytes = 2048}, 256, 500};
@@ -107,7 +107,7 @@ TEST(schedule_plain_loops, runs_the_outermost_loop_that_may_on_several_threads) 
                             "for t in range(1, 4):\n    for i in range(64):\n"
                             "        for j in range(48):\n"
                             "            A[t, i, j] = A[t - 1, i, j] * T.float32(2)");
-  const std::string text = scheduled(func, machine);
+  const std::string text = scheduled(func, small_machine);
   EXPECT_TRUE(has(text, "for i in T.parallel(64)")) << text;
 }
 
@@ -126,7 +126,7 @@ TEST(schedule_plain_loops, leaves_loops_with_blocks_and_loops_that_say_how_they_
                             "        vi = T.axis.spatial(64, i)\n        B[vi] = A[vi]\n"
                             "for j in T.unroll(64):\n    A[j] = T.float32(0)");
   Schedule schedule(func, 1);
-  EXPECT_FALSE(schedule_all(schedule, machine));
+  EXPECT_FALSE(schedule_all(schedule, small_machine));
 }
 
 /// Programs of a grammar, compared by the interpreter; sizes are small, so the processor is, too.

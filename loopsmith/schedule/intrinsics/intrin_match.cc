@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
@@ -275,7 +276,8 @@ class Matcher {
     }
     const auto scope = [](const Buffer& of) { return of.scope().empty() ? "global" : of.scope(); };
     // What works on global memory works on a thread's own, too: caches live there.
-    const bool is_own = scope(buffer) == "local" && scope(meant) == "global";
+    const bool is_own =
+        memory_scope(buffer) == MemoryScope::local && memory_scope(meant) == MemoryScope::global;
     if (!is_own && scope(buffer) != scope(meant)) {
       return differ("the scope of buffer {} is {}, not {}", buffer.name, scope(buffer),
                     scope(meant));

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/reducers.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/access_relations.h"
@@ -50,8 +51,7 @@ bool updates_atomically(const Schedule& schedule, LoopRV handle) {
     const bool is_updated = access.is_write && access.group &&
                             !has_zero_distance(accesses, access, access, *loop.loop_var, *step);
     if (!is_updated) continue;
-    const std::string_view scope = access.buffer->scope();
-    if (!scope.empty() && scope != "global") return false;
+    if (memory_scope(*access.buffer) != MemoryScope::global) return false;
     updated.push_back(access.buffer);
   }
   const auto is_updated = [&](const Ptr<Buffer>& buffer) {

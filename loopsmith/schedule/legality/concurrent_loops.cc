@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/reduction_init.h"
-#include "loopsmith/ir/storage_scope.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/atomic_updates.h"
 #include "loopsmith/schedule/legality/partial_results.h"
@@ -35,19 +35,12 @@ void each_concurrent_loop(const Schedule& schedule, const Schedule* snapshot, Vi
 Concurrency how_of(const For& loop) {
   if (loop.kind == ForKind::vectorized) return Concurrency::in_lanes;
   if (loop.kind == ForKind::parallel) return Concurrency::in_threads;
-  return concurrency_of_axis(loop.thread_binding->thread_tag);
+  return concurrency_of_axis(thread_axis_of(loop));
 }
 
 std::string_view word_of(const For& loop) {
   if (loop.kind == ForKind::thread_binding) return loop.thread_binding->thread_tag;
   return loop.kind == ForKind::parallel ? "parallel" : "vectorized";
-}
-
-bool drives_reduction(const Schedule& schedule, LoopRV loop) {
-  const auto blocks = child_blocks(schedule, schedule.node(loop));
-  return std::ranges::any_of(blocks, [&](BlockRV block) {
-    return arith::is_reduction_loop(schedule.realize(block), schedule.get(loop).loop_var);
-  });
 }
 
 /// True when the loops that a step fuses have extents that are the same in all iterations around:
@@ -86,7 +79,7 @@ bool leaves_iterations(const Schedule& before, const Schedule& after, LoopRV loo
   const LoopRV inner = *step.arguments[1].as<LoopRV>();
   // Threads would have to wait between an init in shared memory and what follows it.
   const bool is_shared = std::ranges::any_of(after.get(block).writes, [](const auto& region) {
-    return is_shared_by_threads(region->buffer->scope());
+    return is_shared_by_threads(memory_scope(*region->buffer));
   });
   return !is_shared && inner.index != loop.index &&
          is_inside(after, after.node(inner), after.node(loop));
@@ -111,7 +104,7 @@ bool block_leaves_iterations(const Schedule& before, const Schedule& after, Loop
   return std::ranges::none_of(blocks, [&](BlockRV block) {
     const Block& body = before.get(block);
     return body.init && std::ranges::any_of(body.writes, [](const auto& region) {
-             return is_shared_by_threads(region->buffer->scope());
+             return is_shared_by_threads(memory_scope(*region->buffer));
            });
   });
 }
@@ -204,6 +197,13 @@ bool conflicts_anew(const Schedule& before, const Schedule& after, LoopRV loop) 
 
 }  // namespace
 
+bool drives_reduction(const Schedule& schedule, LoopRV loop) {
+  const auto blocks = child_blocks(schedule, schedule.node(loop));
+  return std::ranges::any_of(blocks, [&](BlockRV block) {
+    return arith::is_reduction_loop(schedule.realize(block), schedule.get(loop).loop_var);
+  });
+}
+
 bool has_partial_results(const Schedule& schedule, LoopRV loop, Concurrency how) {
   if (how == Concurrency::in_lanes) return true;  // One a lane, combined at the end.
   // Blocks do not wait for each other.
@@ -228,7 +228,7 @@ bool has_partial_results(const Schedule& schedule, LoopRV loop, Concurrency how)
   const auto* parts = std::get_if<RfactorPlan>(&plan);
   return parts && std::ranges::none_of(parts->reduction.buffers, [&](const auto& result) {
            return how == Concurrency::in_block_threads &&
-                  is_private_to_iteration(how, result->scope());
+                  is_private_to_iteration(how, memory_scope(*result));
          });
 }
 

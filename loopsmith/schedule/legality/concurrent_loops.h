@@ -9,6 +9,9 @@
 
 namespace loopsmith {
 
+/// True where a reduction has the loop for one of its axes: what `rfactor` takes.
+bool drives_reduction(const Schedule& schedule, LoopRV loop);
+
 /// True when lowering can give a reduction over a loop partial results, so that its iterations may
 /// run concurrently.
 bool has_partial_results(const Schedule& schedule, LoopRV loop, Concurrency how);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "loopsmith/ir/storage_scope.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/schedule/legality/private_memory.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
@@ -27,7 +27,8 @@ std::vector<Ptr<Buffer>> memory_of_nest(const Schedule& schedule, NodeId nest,
     const auto* realize = schedule.as<BlockRealize>(node);
     if (!realize) continue;
     for (const Ptr<Buffer>& buffer : realize->block->alloc_buffers) {
-      const bool is_own = is_private_to_iteration(how, buffer->scope()) || is_one_of(alike, buffer);
+      const bool is_own =
+          is_private_to_iteration(how, memory_scope(*buffer)) || is_one_of(alike, buffer);
       if (!is_own || !is_written(buffer)) continue;
       const BufferAccesses& uses = memory.uses(node, buffer);
       const bool is_alone = std::ranges::all_of(
@@ -53,7 +54,7 @@ std::vector<Ptr<Buffer>> take_shared(Concurrency how, ElementAccesses& accesses)
   if (how != Concurrency::in_block_threads) return shared;
   std::erase_if(accesses.owned, [&](const Object* object) {
     const Ptr<Buffer> buffer(static_cast<const Buffer*>(object));
-    const bool is_shared = is_shared_by_threads(buffer->scope());
+    const bool is_shared = is_shared_by_threads(memory_scope(*buffer));
     if (is_shared) shared.push_back(buffer);
     return is_shared;
   });
@@ -66,7 +67,7 @@ void add_shared_around(const Schedule& schedule, NodeId loop, Concurrency how,
     const auto* realize = schedule.as<BlockRealize>(node);
     if (!realize) continue;
     for (const Ptr<Buffer>& buffer : realize->block->alloc_buffers) {
-      if (!is_private_to_iteration(how, buffer->scope())) shared.push_back(buffer);
+      if (!is_private_to_iteration(how, memory_scope(*buffer))) shared.push_back(buffer);
     }
   }
 }

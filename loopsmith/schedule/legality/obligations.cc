@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "loopsmith/ir/storage_scope.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/access_relations.h"
@@ -23,8 +23,9 @@ std::vector<Ptr<Buffer>> thread_memory_in(const For& loop) {
   pre_order_visit(loop.body, [&](const Ref& ref) {
     const auto buffer = Ptr<Buffer>::from(ref);
     if (!buffer) return true;
-    const bool is_own = buffer->scope() != "global" &&
-                        is_of_one_thread(loop.thread_binding->thread_tag, buffer->scope());
+    const MemoryScope scope = memory_scope(*buffer);
+    const bool is_own =
+        scope != MemoryScope::global && is_of_one_thread(thread_axis_of(loop), scope);
     if (is_own && seen.insert(buffer.get()).second) found.push_back(buffer);
     return false;
   });
@@ -32,12 +33,11 @@ std::vector<Ptr<Buffer>> thread_memory_in(const For& loop) {
 }
 
 /// The outermost loop over the thread axis around a node; no_node when there is none.
-NodeId thread_loop_around(const Schedule& schedule, NodeId node, std::string_view axis) {
+NodeId thread_loop_around(const Schedule& schedule, NodeId node, ThreadAxis axis) {
   NodeId found = no_node;
   for (NodeId at = node; at != no_node; at = schedule.at(at).parent) {
     const auto* loop = schedule.as<For>(at);
-    const bool is_bound = loop && loop->kind == ForKind::thread_binding;
-    if (is_bound && loop->thread_binding->thread_tag == axis) found = at;
+    if (loop && thread_axis_of(*loop) == axis) found = at;
   }
   return found;
 }
@@ -94,8 +94,8 @@ bool is_of_one_thread_each(const Schedule& schedule, const Ptr<Buffer>& buffer,
 bool is_used_by_the_same_threads(const Schedule& schedule, NodeId node, const Ptr<Buffer>& buffer,
                                  NodeId owner, const std::vector<NodeId>& uses) {
   const For& loop = *schedule.as<For>(node);
-  const std::string& axis = loop.thread_binding->thread_tag;
-  if (!axis.starts_with("threadIdx.")) return false;
+  const ThreadAxis axis = thread_axis_of(loop);
+  if (!is_thread_axis(axis)) return false;
   std::vector<NodeId> loops = {thread_loop_around(schedule, node, axis)};
   for (const NodeId use : uses) {
     if (use == owner) continue;
@@ -113,7 +113,7 @@ bool is_used_by_the_same_threads(const Schedule& schedule, NodeId node, const Pt
 void add_obligations(const Schedule& schedule, NodeId node, std::vector<Refusal>& found) {
   const For& loop = *schedule.as<For>(node);
   // Virtual threads are iterations of one thread.
-  if (loop.thread_binding->thread_tag.starts_with("vthread")) return;
+  if (thread_axis_of(loop) == ThreadAxis::virtual_thread) return;
   for (const Ptr<Buffer>& buffer : thread_memory_in(loop)) {
     const NodeId owner = owner_of(schedule, node, buffer);
     if (owner == no_node) continue;

@@ -4,10 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "loopsmith/ir/buffer.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/schedule/refusal.h"
 
 namespace loopsmith {
@@ -39,8 +38,8 @@ enum class Concurrency {
 };
 
 /// How the iterations of a loop bound to a thread axis run.
-Concurrency concurrency_of_axis(std::string_view thread_axis);
+Concurrency concurrency_of_axis(ThreadAxis axis);
 /// True when memory of that scope is private to each iteration of such a loop.
-bool is_private_to_iteration(Concurrency how, std::string_view scope);
+bool is_private_to_iteration(Concurrency how, MemoryScope scope);
 
 }  // namespace loopsmith

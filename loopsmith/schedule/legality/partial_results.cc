@@ -7,6 +7,7 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/ir/memory_reads.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -370,7 +371,7 @@ bool accumulator_is_private(const Schedule& schedule, LoopRV handle,
   std::vector<Ptr<Buffer>> shared = shared_results(loop, accesses);
   std::erase_if(shared, [&](const Ptr<Buffer>& buffer) { return is_one_of(own, buffer); });
   const bool is_visible = std::ranges::all_of(shared, [](const Ptr<Buffer>& buffer) {
-    return buffer->dtype.is_scalar() && (buffer->scope().empty() || buffer->scope() == "global");
+    return buffer->dtype.is_scalar() && memory_scope(*buffer) == MemoryScope::global;
   });
   if (shared.empty() || !is_visible) return false;
   const NodeId nest = whole_nest(schedule, schedule.node(handle));

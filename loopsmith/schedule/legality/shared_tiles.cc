@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "loopsmith/ir/effects.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/stores_alike.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -16,8 +16,7 @@ namespace loopsmith {
 namespace {
 
 bool is_over_threads(const For* loop) {
-  return loop && loop->kind == ForKind::thread_binding &&
-         loop->thread_binding->thread_tag.starts_with("threadIdx.");
+  return loop && is_thread_axis(thread_axis_of(*loop));
 }
 
 /// True when all threads of a block come by a node inside `loop`, which is, or will be, one over
@@ -81,7 +80,7 @@ std::vector<Ptr<Buffer>> filled_identically(const Schedule& schedule, LoopRV loo
                                             const std::vector<Ptr<Buffer>>& buffers) {
   std::vector<Ptr<Buffer>> alike;
   for (const Ptr<Buffer>& buffer : buffers) {
-    if (is_shared_by_threads(buffer->scope()) && stores_alike(schedule.get(loop), buffer) &&
+    if (is_shared_by_threads(memory_scope(*buffer)) && stores_alike(schedule.get(loop), buffer) &&
         is_waited_for(schedule, buffer, loop)) {
       alike.push_back(buffer);
     }

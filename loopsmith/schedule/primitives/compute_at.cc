@@ -70,7 +70,7 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
     }
     auto& box = needed[static_cast<std::size_t>(written - block.writes.begin())];
     // An iteration of threads around the block computes its own: what others need may not be there.
-    ElementRegion more = accessed_region(schedule, use, loop, use.buffer->scope(), node);
+    ElementRegion more = accessed_region(schedule, use, loop, memory_scope(*use.buffer), node);
     box = box ? join(*box, more) : std::move(more);
     first = std::min(first, slot_in_loop(schedule, use.place, loop));
     const std::vector<Expr> own = conditions_around(schedule, use, loop);

@@ -12,14 +12,14 @@ namespace {
 
 using namespace schedule_testing;
 
-constexpr std::string_view a_and_c =
+constexpr std::string_view inputs_a_and_c =
     R"(A: T.Buffer((8, 6), "float32"), C: T.Buffer((8, 6), "float32"))";
 
 TEST(compute_inline, computes_a_stage_where_it_is_read) {
   const auto before = two_stages(8, 6);
   Schedule sch(before);
   compute_inline(sch, get_block(sch, "B"));
-  expect_result(sch, before, program(a_and_c, R"(
+  expect_result(sch, before, program(inputs_a_and_c, R"(
 for i, j in T.grid(8, 6):
     with T.block("C"):
         vi, vj = T.axis.remap("SS", [i, j])
@@ -28,7 +28,7 @@ for i, j in T.grid(8, 6):
 }
 
 TEST(compute_inline, solves_indices_for_axes_and_serves_several_readers) {
-  const auto before = program(a_and_c, R"(
+  const auto before = program(inputs_a_and_c, R"(
 B = T.alloc_buffer((6, 9))
 D = T.alloc_buffer((8, 6))
 for i, j in T.grid(8, 6):
@@ -52,7 +52,7 @@ for i, j in T.grid(8, 6):
 }
 
 TEST(compute_inline, reaches_readers_outside_and_inside_of_blocks) {
-  const auto before = program(a_and_c, R"(
+  const auto before = program(inputs_a_and_c, R"(
 B = T.alloc_buffer((8, 6))
 for i, j in T.grid(8, 6):
     with T.block("B"):
@@ -78,7 +78,7 @@ for i in range(8):
 }
 
 TEST(compute_inline, follows_digits_of_axes) {
-  const auto before = program(a_and_c, R"(
+  const auto before = program(inputs_a_and_c, R"(
 B = T.alloc_buffer((2, 24))
 for i, j in T.grid(8, 6):
     with T.block("B"):
@@ -98,7 +98,7 @@ for i, j in T.grid(8, 6):
 }
 
 TEST(compute_inline, keeps_the_conditions_of_what_is_computed) {
-  const auto before = program(a_and_c, R"(
+  const auto before = program(inputs_a_and_c, R"(
 B = T.alloc_buffer((8, 6))
 for i, j in T.grid(10, 6):
     with T.block("B"):
@@ -124,7 +124,7 @@ TEST(compute_inline, refuses_what_would_change_results) {
       error_of([&] { compute_inline(output, get_block(output, "root")); }),
       "block_is_not_root: compute_inline: the primitive does not operate on the root block root");
 
-  Schedule overwritten(program(a_and_c, R"(
+  Schedule overwritten(program(inputs_a_and_c, R"(
 B = T.alloc_buffer((8, 6))
 for i, j in T.grid(8, 6):
     with T.block("B"):
@@ -143,7 +143,7 @@ for i, j in T.grid(8, 6):
             "step_keeps_results: compute_inline: results would change: B (vi=7, vj=5) reads "
             "A before W (i=7, j=5) writes it, and would come after that");
 
-  Schedule part(program(a_and_c, R"(
+  Schedule part(program(inputs_a_and_c, R"(
 B = T.alloc_buffer((8, 6))
 for i, j in T.grid(7, 6):
     with T.block("B"):
@@ -159,7 +159,7 @@ for i, j in T.grid(8, 6):
       error_of([&] { compute_inline(part, get_block(part, "B")); }),
       "what_is_read_is_written: compute_inline: block B does not write all of B that is read");
 
-  Schedule several(program(a_and_c, R"(
+  Schedule several(program(inputs_a_and_c, R"(
 B = T.alloc_buffer((8, 6))
 for i, j in T.grid(8, 6):
     with T.block("B"):
@@ -177,7 +177,7 @@ for i, j in T.grid(8, 6):
       "nothing else");
   EXPECT_EQ(several.steps().size(), 1u);
 
-  Schedule reduction(program(a_and_c, R"(
+  Schedule reduction(program(inputs_a_and_c, R"(
 B = T.alloc_buffer((8,))
 for i, k in T.grid(8, 6):
     with T.block("B"):

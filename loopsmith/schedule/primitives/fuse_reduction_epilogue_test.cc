@@ -12,11 +12,11 @@ namespace {
 
 using namespace schedule_testing;
 
-constexpr std::string_view parameters =
+constexpr std::string_view epilogue_parameters =
     R"(A: T.Buffer((6, 8), "float32"), D: T.Buffer((6,), "float32"), C: T.Buffer((6,), "float32"))";
 
 Ptr<PrimFunc> reduction(std::string_view init, std::string_view update, std::string_view epilogue) {
-  return program(parameters, fmt::format(R"(
+  return program(epilogue_parameters, fmt::format(R"(
 B = T.alloc_buffer((6,))
 for i, k in T.grid(6, 8):
     with T.block("B"):
@@ -29,14 +29,14 @@ for i in range(6):
         vi = T.axis.spatial(6, i)
         C[vi] = {}
 )",
-                                         init, update, epilogue));
+                                                  init, update, epilogue));
 }
 
 TEST(fuse_reduction_epilogue, starts_from_the_bias) {
   const auto before = reduction("T.float32(0)", "B[vi] + A[vi, vk]", "B[vi] + D[vi]");
   Schedule sch(before);
   fuse_reduction_epilogue(sch, get_block(sch, "B"), get_block(sch, "C"));
-  expect_result(sch, before, program(parameters, R"(
+  expect_result(sch, before, program(epilogue_parameters, R"(
 for i, k in T.grid(6, 8):
     with T.block("B"):
         vi, vk = T.axis.remap("SR", [i, k])

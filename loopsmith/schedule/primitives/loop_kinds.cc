@@ -65,14 +65,6 @@ bool is_in_lanes(const Schedule& schedule, LoopRV loop) {
   return false;
 }
 
-/// True where a reduction has the loop for one of its axes: what `rfactor` takes.
-bool drives_reduction(const Schedule& schedule, LoopRV loop) {
-  const auto blocks = child_blocks(schedule, schedule.node(loop));
-  return std::ranges::any_of(blocks, [&](BlockRV block) {
-    return arith::is_reduction_loop(schedule.realize(block), schedule.get(loop).loop_var);
-  });
-}
-
 Planned<LoopKindPlan> plan_concurrent(const Schedule& schedule, LoopKindPlan plan, Concurrency how,
                                       bool assume_independent) {
   if (is_left_early(schedule, plan.loop)) return Refusal{&loop_is_not_left, {Argument(plan.loop)}};
@@ -131,7 +123,7 @@ Planned<LoopKindPlan> plan_bind(const Schedule& schedule, const BindArguments& a
   }
   if (auto refusal = refuse_taken_axis(schedule, arguments.loop, axis)) return *std::move(refusal);
   return plan_concurrent(schedule, {arguments.loop, ForKind::thread_binding, axis},
-                         concurrency_of_axis(axis), arguments.assume_independent);
+                         concurrency_of_axis(thread_axis_of(axis)), arguments.assume_independent);
 }
 
 Nothing commit_loop_kind(Schedule& schedule, LoopKindPlan&& plan) {

@@ -60,7 +60,7 @@ Planned<PrefetchPlan> plan_prefetch(const Schedule& schedule, const PrefetchArgu
                                              .is_block = true,
                                              .place = {node},
                                              .region = region->get()},
-                                            arguments.loop, "local");
+                                            arguments.loop, MemoryScope::local);
   const For& loop = schedule.get(arguments.loop);
   const Expr ahead = loop.loop_var + int_imm(loop.loop_var->dtype, arguments.offset) * loop.step;
   PrefetchPlan plan{.loop = arguments.loop, .buffer = selected->buffer};

@@ -13,7 +13,7 @@
 namespace loopsmith {
 namespace {
 
-constexpr std::string_view sums = R"(
+constexpr std::string_view prefetched_sums = R"(
 @T.prim_func
 def sums(A: T.Buffer((16, 8)), B: T.Buffer((16,))):
     for i, k in T.grid(16, 8):
@@ -25,7 +25,7 @@ def sums(A: T.Buffer((16, 8)), B: T.Buffer((16,))):
 )";
 
 TEST(prefetch, asks_for_what_a_later_iteration_reads) {
-  Schedule schedule(parse_function(sums, {}));
+  Schedule schedule(parse_function(prefetched_sums, {}));
   const BlockRV block = get_block(schedule, "B");
   const auto loops = get_loops(schedule, block);
   prefetch.apply(schedule, {.block = block, .read_buffer_index = "A", .loop = loops[0]});
@@ -36,7 +36,7 @@ TEST(prefetch, asks_for_what_a_later_iteration_reads) {
   EXPECT_EQ(verdict.answer, interp::Answer::same) << verdict.reason;
 }
 
-constexpr std::string_view shifted = R"(
+constexpr std::string_view prefetched_shifted = R"(
 @T.prim_func
 def shifted(A: T.Buffer((16,)), B: T.Buffer((15,))):
     C = T.alloc_buffer((16,))
@@ -52,7 +52,7 @@ def shifted(A: T.Buffer((16,)), B: T.Buffer((15,))):
 
 /// A schedule in which C is prefetched where B reads it.
 Schedule with_prefetch_of_c() {
-  Schedule schedule(parse_function(shifted, {}));
+  Schedule schedule(parse_function(prefetched_shifted, {}));
   const BlockRV block = get_block(schedule, "B");
   const LoopRV loop = get_loops(schedule, block)[0];
   prefetch.apply(schedule, {.block = block, .read_buffer_index = "C", .loop = loop});
@@ -84,7 +84,7 @@ TEST(prefetch, goes_with_a_buffer_that_is_inlined) {
 }
 
 TEST(prefetch, needs_a_buffer_that_the_block_reads_and_a_loop_around_it) {
-  Schedule schedule(parse_function(sums, {}));
+  Schedule schedule(parse_function(prefetched_sums, {}));
   const BlockRV block = get_block(schedule, "B");
   const auto loops = get_loops(schedule, block);
   EXPECT_FALSE(

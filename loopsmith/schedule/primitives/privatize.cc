@@ -14,6 +14,7 @@
 #include "loopsmith/schedule/queries/path_condition.h"
 #include "loopsmith/schedule/rewrites/cache_block.h"
 #include "loopsmith/schedule/rewrites/edits.h"
+#include "loopsmith/schedule/rewrites/iteration_dimension.h"
 
 namespace loopsmith {
 namespace {
@@ -136,19 +137,13 @@ Ptr<Buffer> named_around(const Schedule& schedule, LoopRV loop, const BufferSele
   return {};
 }
 
-/// The number of the loop's iteration.
-Expr iteration_of(const For& loop) {
-  const Expr offset = is_const_int(loop.min, 0) ? loop.loop_var : loop.loop_var - loop.min;
-  return is_const_int(loop.step, 1) ? offset : floordiv(offset, loop.step);
-}
-
 std::vector<Ptr<Range>> domains_of(const Buffer& buffer) {
   std::vector<Ptr<Range>> domains;
   for (const Expr& extent : buffer.shape) domains.push_back(range(zero_of(extent.dtype()), extent));
   return domains;
 }
 
-std::vector<Expr> variables_of(const AxesNest& nest) {
+std::vector<Expr> indices_of(const AxesNest& nest) {
   std::vector<Expr> variables;
   for (const auto& axis : nest.axes) variables.push_back(axis->var);
   return variables;
@@ -226,7 +221,7 @@ Handles<BlockRV> commit_privatize(Schedule& schedule, PrivatizePlan&& plan) {
     start.axes.insert(start.axes.begin(), make(IterVar{.dom = iterations, .var = own}));
     start.values.insert(start.values.begin(), iteration_of(schedule.get(plan.loop)));
     Block started =
-        block_of(schedule, function, name + "_start", store(copies, neutral, variables_of(start)));
+        block_of(schedule, function, name + "_start", store(copies, neutral, indices_of(start)));
     names.push_back(started.name_hint);
     starts.push_back(nest_around(start, std::move(started), Expr()));
 
@@ -236,7 +231,7 @@ Handles<BlockRV> commit_privatize(Schedule& schedule, PrivatizePlan&& plan) {
     IterVar reduced = *merge.axes.back();
     reduced.iter_type = IterType::comm_reduce;
     merge.axes.back() = make(std::move(reduced));
-    std::vector<Expr> element = variables_of(merge);
+    std::vector<Expr> element = indices_of(merge);
     std::vector<Expr> place{element.back()};
     element.pop_back();
     place.insert(place.end(), element.begin(), element.end());

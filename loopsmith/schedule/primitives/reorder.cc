@@ -11,7 +11,7 @@
 namespace loopsmith {
 namespace {
 
-std::size_t depth_of(const Schedule& schedule, NodeId node) {
+std::size_t nesting_of(const Schedule& schedule, NodeId node) {
   std::size_t depth = 0;
   for (; node != no_node; node = schedule.at(node).parent) ++depth;
   return depth;
@@ -40,7 +40,7 @@ Planned<ReorderPlan> plan_reorder(const Schedule& schedule, const ReorderArgumen
   LoopRV top = loops[0], bottom = loops[0];
   std::size_t top_depth = SIZE_MAX, bottom_depth = 0;
   for (const LoopRV loop : loops) {
-    const std::size_t depth = depth_of(schedule, schedule.node(loop));
+    const std::size_t depth = nesting_of(schedule, schedule.node(loop));
     if (depth < top_depth) top_depth = depth, top = loop;
     if (depth > bottom_depth) bottom_depth = depth, bottom = loop;
   }

@@ -92,7 +92,7 @@ class ReversePlanner {
       if (!is_inside(schedule_, use.place, target_) || !is_before(schedule_, target, here_))
         continue;
       is_finished_ = is_finished_ && finishes_in_an_iteration(schedule_, use, loop_, uses_);
-      producers_.push_back({use, accessed_region(schedule_, use, loop_, "local")});
+      producers_.push_back({use, accessed_region(schedule_, use, loop_, MemoryScope::local)});
       for (const auto& read : block_.reads) {
         if (read->buffer.get() == use.buffer)
           inputs_.push_back({read.get(), producers_.back().box});

@@ -37,14 +37,14 @@ class RollingPlanner {
     if (!schedule_.as<For>(inner_)) return fail("no loop is around the block and its consumers");
     const IndexForms forms(ranges_around(schedule_, inner_));
     const LoopRV inner = schedule_.loop_at(inner_);
-    const ElementRegion box = accessed_region(schedule_, *written_, inner, "local");
+    const ElementRegion box = accessed_region(schedule_, *written_, inner, MemoryScope::local);
     std::vector<Rolling> rolling;
     bool reads_more = false;
     for (std::size_t d = 0; d < box.size(); ++d) {
       const auto width = constant_difference(forms, box[d].max, box[d].min);
       auto rolls = width && !breaks_kinds_ ? rolling_over(forms, box, d, *width + 1) : std::nullopt;
       const bool suffices = std::ranges::all_of(reads_, [&](const BufferAccess* read) {
-        const ElementRegion used = accessed_region(schedule_, *read, inner, "local");
+        const ElementRegion used = accessed_region(schedule_, *read, inner, MemoryScope::local);
         const auto before = constant_difference(forms, used[d].min, box[d].min);
         const auto after = constant_difference(forms, box[d].max, used[d].max);
         return before && after && *before >= 0 && *after >= 0;
@@ -205,7 +205,7 @@ class RollingPlanner {
 
   std::optional<Rolling> lagging_in(LoopRV loop, std::size_t d) const {
     const IndexForms forms(ranges_around(schedule_, schedule_.node(loop)));
-    const ElementRegion box = accessed_region(schedule_, *written_, loop, "local");
+    const ElementRegion box = accessed_region(schedule_, *written_, loop, MemoryScope::local);
     const auto width = constant_difference(forms, box[d].max, box[d].min);
     const auto start = width ? forms.read(box[d].min) : std::nullopt;
     if (!start) return {};
@@ -265,7 +265,7 @@ class RollingPlanner {
                                      std::int64_t first) const {
     const IndexForms forms(ranges_around(schedule_, schedule_.node(loop)));
     const IndexForms axes = forms_of_axes(schedule_.get(schedule_.block_at(read.place.node)));
-    const ElementRegion used = accessed_region(schedule_, read, loop, "local");
+    const ElementRegion used = accessed_region(schedule_, read, loop, MemoryScope::local);
     constexpr std::pair unbounded{INT64_MIN, INT64_MAX};
     std::int64_t lag = 0;
     for (std::size_t i = 0; i < box.size(); ++i) {

@@ -91,7 +91,8 @@ class StorePlanner {
     std::vector<Slide> found;
     const IndexForms forms(ranges_around(schedule_, uses_.inner));
     const LoopRV inner = schedule_.loop_at(uses_.inner);
-    const ElementRegion written = accessed_region(schedule_, *uses_.written, inner, "local");
+    const ElementRegion written =
+        accessed_region(schedule_, *uses_.written, inner, MemoryScope::local);
     for (std::size_t d = 0; d < written.size(); ++d) {
       if (auto slide = slide_along(forms, written, d)) found.push_back(*std::move(slide));
     }
@@ -113,7 +114,7 @@ class StorePlanner {
     std::int64_t first = 0, last = *width;
     for (const BufferAccess* read : uses_.reads) {
       const ElementRegion used =
-          accessed_region(schedule_, *read, schedule_.loop_at(uses_.inner), "local");
+          accessed_region(schedule_, *read, schedule_.loop_at(uses_.inner), MemoryScope::local);
       const auto before = constant_difference(forms, used[d].min, written[d].min);
       const auto after = constant_difference(forms, used[d].max, written[d].min);
       if (!before || !after) return {};

@@ -7,18 +7,10 @@
 #include "loopsmith/schedule/legality/concurrent_loops.h"
 #include "loopsmith/schedule/legality/reassociation.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/block_kinds.h"
 
 namespace loopsmith {
 namespace {
-
-/// True when the block reads a buffer that it writes. One that does not is no reduction.
-bool reads_what_it_writes(const Block& block) {
-  return std::ranges::any_of(block.writes, [&](const Ptr<BufferRegion>& write) {
-    return std::ranges::any_of(block.reads, [&](const Ptr<BufferRegion>& read) {
-      return read->buffer->data.same_as(write->buffer->data);
-    });
-  });
-}
 
 /// Why loops that run at once may not do so any more. Of an implementation, which may do anything,
 /// it is known that it does what the description says.

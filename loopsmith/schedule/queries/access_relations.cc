@@ -6,8 +6,8 @@
 
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/memory_reads.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/storage_scope.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/changed_accesses.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
@@ -156,7 +156,7 @@ class Collector {
     } else if (const auto* store = stmt.as<BufferStore>()) {
       const Group outer = group_;
       if (!group_.reduction && accumulation_of(*store)) group_ = {store, {store}};
-      stores_shared_ = wanted_ && is_shared_by_threads(store->buffer->scope());
+      stores_shared_ = wanted_ && is_shared_by_threads(memory_scope(*store->buffer));
       read(store->value);
       stores_shared_ = false;
       for (const Expr& index : store->indices) steer(index);

@@ -19,19 +19,19 @@
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
-namespace {
-
-bool writes(const Block& block, const Buffer* buffer) {
-  return std::ranges::any_of(block.writes,
-                             [&](const auto& region) { return region->buffer.get() == buffer; });
-}
-
 bool reads_what_it_writes(const Block& block) {
   return std::ranges::any_of(block.reads, [&](const auto& read) {
     return std::ranges::any_of(block.writes, [&](const auto& written) {
       return written->buffer->data.same_as(read->buffer->data);
     });
   });
+}
+
+namespace {
+
+bool writes(const Block& block, const Buffer* buffer) {
+  return std::ranges::any_of(block.writes,
+                             [&](const auto& region) { return region->buffer.get() == buffer; });
 }
 
 /// True when the block has an init, which reads nothing that the block writes.

@@ -23,6 +23,9 @@ struct BlockKinds {
   bool is_reduction_in_place() const { return breaks_reduction == 0 || breaks_reduction == 5; }
 };
 
+/// True when the block reads a buffer that it writes. One that does not is no reduction.
+bool reads_what_it_writes(const Block& block);
+
 /// The kinds of a block, given the accesses of its scope.
 BlockKinds kinds_of(const Schedule& schedule, BlockRV block, const ScopeAccesses& uses);
 

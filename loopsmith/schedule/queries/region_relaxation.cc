@@ -19,9 +19,9 @@ namespace {
 
 /// True for memory that the threads over an axis fill together, each a part of it. What all blocks
 /// see, nobody fills together: each iteration computes what it needs.
-bool is_shared_among(std::string_view scope, ThreadAxis axis) {
-  if (scope == "warp") return axis == ThreadAxis::thread_x;
-  return scope.starts_with("shared") && is_thread_axis(axis);
+bool is_shared_among(MemoryScope scope, ThreadAxis axis) {
+  if (scope == MemoryScope::warp) return axis == ThreadAxis::thread_x;
+  return is_shared(scope) && is_thread_axis(axis);
 }
 
 Interval range_of_values(const For& loop) {
@@ -35,7 +35,7 @@ Interval range_of_values(const For& loop) {
 
 // ---- Relaxing ----
 
-Relaxer::Relaxer(const Schedule& schedule, NodeId node, LoopRV loop, std::string_view scope,
+Relaxer::Relaxer(const Schedule& schedule, NodeId node, LoopRV loop, MemoryScope scope,
                  NodeId owner)
     : loop_(schedule.get(loop)), forms_(ranges_around(schedule, node)) {
   const NodeId top = schedule.node(loop);
@@ -143,7 +143,7 @@ Interval Relaxer::operator()(const Expr& expr) const {
 }
 
 ElementRegion accessed_region(const Schedule& schedule, const BufferAccess& use, LoopRV loop,
-                              std::string_view scope, NodeId owner) {
+                              MemoryScope scope, NodeId owner) {
   Relaxer relax(schedule, use.place.node, loop, scope, owner);
   ElementRegion box;
   if (!use.region) {

@@ -2,10 +2,10 @@
 // Relaxation: bounds of expressions and regions over the iterations of inner loops.
 #pragma once
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "loopsmith/arith/relax.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/index_form.h"
 #include "loopsmith/schedule/queries/scope_accesses.h"
@@ -22,7 +22,7 @@ class Relaxer {
   /// For expressions at `node`, inside `loop`. Loops between the two are relaxed, and those around
   /// them that are threads among which memory of `scope` is shared, unless `owner` stands in them,
   /// too.
-  Relaxer(const Schedule& schedule, NodeId node, LoopRV loop, std::string_view scope,
+  Relaxer(const Schedule& schedule, NodeId node, LoopRV loop, MemoryScope scope,
           NodeId owner = no_node);
 
   /// From here on, an axis of a block at the node means its value there.
@@ -46,7 +46,7 @@ class Relaxer {
 /// threads among which memory of `scope` is shared and in which `owner` does not stand; `local`: by
 /// one.
 ElementRegion accessed_region(const Schedule& schedule, const BufferAccess& use, LoopRV loop,
-                              std::string_view scope, NodeId owner = no_node);
+                              MemoryScope scope, NodeId owner = no_node);
 
 /// A box with all elements of both.
 ElementRegion join(const ElementRegion& a, const ElementRegion& b);

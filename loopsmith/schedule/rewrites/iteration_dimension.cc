@@ -10,6 +10,11 @@
 #include "loopsmith/schedule/queries/analysis.h"
 
 namespace loopsmith {
+Expr iteration_of(const For& loop) {
+  const Expr value = loop.loop_var - loop.min;
+  return is_const_int(loop.step, 1) ? value : floordiv(value, loop.step);
+}
+
 namespace {
 
 /// The innermost block around a node that is inside the loop, or the node itself; or no_node.
@@ -48,12 +53,6 @@ Ptr<Var> axis_that_is(const BlockRealize& realize, const Expr& value, const Buff
     if (may_index && structural_equal(realize.iter_values[i], value)) return axis.var;
   }
   return {};
-}
-
-/// The number of the iteration of a loop.
-Expr iteration_of(const For& loop) {
-  const Expr value = loop.loop_var - loop.min;
-  return is_const_int(loop.step, 1) ? value : floordiv(value, loop.step);
 }
 
 /// Finds, and makes where there is none, what tells the iteration of the loop inside a block.

@@ -8,6 +8,9 @@
 
 namespace loopsmith {
 
+/// The number of the iteration of a loop.
+Expr iteration_of(const For& loop);
+
 /// Uses inside a loop, by the innermost block around each; no_node: outside of blocks.
 using UsesByBlock = std::map<NodeId, BufferAccesses>;
 

@@ -15,7 +15,7 @@ namespace {
 
 using arith::Interval;
 
-bool same(const Expr& a, const Expr& b) {
+bool same_value(const Expr& a, const Expr& b) {
   return a.same_as(b) || structural_equal(a, b);
 }
 
@@ -76,7 +76,7 @@ class AxisSolver {
       if (low.kind != IndexTerm::Kind::remainder) continue;
       for (const RadixTerm& high : digits_) {
         if (high.kind != IndexTerm::Kind::quotient || high.axis != low.axis || high.by != low.by ||
-            high.offset != low.offset || !same(high.values.min, high.values.max)) {
+            high.offset != low.offset || !same_value(high.values.min, high.values.max)) {
           continue;
         }
         const Expr base = plus(times(high.values.min, low.by), -low.offset);
@@ -233,10 +233,11 @@ class Placer {
       if (!given || given->terms.empty()) continue;
       if (comparison->is_strict) --given->constant;
       const IndexTerm& first = given->terms[0];
-      const auto same = std::ranges::find_if(
+      const auto same_value = std::ranges::find_if(
           wanted->terms, [&](const IndexTerm& term) { return same_atom(term, first); });
-      if (same == wanted->terms.end() || same->coefficient % first.coefficient != 0) continue;
-      const std::int64_t times = same->coefficient / first.coefficient;
+      if (same_value == wanted->terms.end() || same_value->coefficient % first.coefficient != 0)
+        continue;
+      const std::int64_t times = same_value->coefficient / first.coefficient;
       if (times <= 0) continue;
       const auto rest = difference(*wanted, *given, times).range();
       if (!rest || rest->first < 0) continue;
@@ -249,19 +250,19 @@ class Placer {
   }
 
   static bool same_atom(const IndexTerm& a, const IndexTerm& b) {
-    return a.kind == b.kind && same(a.atom, b.atom);
+    return a.kind == b.kind && same_value(a.atom, b.atom);
   }
 
   /// a - times * b
   static IndexForm difference(IndexForm a, const IndexForm& b, std::int64_t times) {
     for (const IndexTerm& term : b.terms) {
-      const auto same = std::ranges::find_if(
+      const auto same_value = std::ranges::find_if(
           a.terms, [&](const IndexTerm& other) { return same_atom(other, term); });
-      if (same == a.terms.end()) {
+      if (same_value == a.terms.end()) {
         a.terms.push_back(term);
         a.terms.back().coefficient *= -times;
       } else {
-        same->coefficient -= times * term.coefficient;
+        same_value->coefficient -= times * term.coefficient;
       }
     }
     std::erase_if(a.terms, [](const IndexTerm& term) { return term.coefficient == 0; });

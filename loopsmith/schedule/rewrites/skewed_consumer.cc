@@ -14,7 +14,7 @@ namespace loopsmith {
 namespace {
 
 /// Windows move over no more, so that no sum overflows.
-constexpr std::int64_t max_elements = std::int64_t{1} << 40;
+constexpr std::int64_t max_window_moves = std::int64_t{1} << 40;
 
 /// A loop, and how far one of its iterations moves a window.
 struct Pace {
@@ -163,7 +163,7 @@ class Skewer {
       const auto* extent = loop->extent.as<IntImm>();
       is_open = !extent;
       if (extent && __builtin_mul_overflow(next, extent->value, &next)) return {};
-      if (next > max_elements) return {};
+      if (next > max_window_moves) return {};
     }
     if (window.paces.size() != first->terms.size()) return {};
     return window;

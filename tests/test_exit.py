@@ -49,6 +49,7 @@ ENDS = {
     "daemons whose functions of indices wait": SLOW + BY_DAEMONS.format(work="te.compute((4,), f)"),
     "daemons that measure": BY_DAEMONS.format(work="double.time(a, np.empty_like(a))"),
     "a child of a process with daemons": BY_DAEMONS.format(work="double(a)")
+    + "import warnings\nwarnings.simplefilter('ignore')  # Python's own, of forks.\n"
     + "child = os.fork()\nif child:\n    assert os.waitpid(child, 0)[1] == 0\n",
 }
 

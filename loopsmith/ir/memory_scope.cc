@@ -21,10 +21,8 @@ constexpr ScopeName scope_names[] = {
 };
 /// How the names of users begin that belong to a family.
 constexpr ScopeName families[] = {
-    {MemoryScope::named_global, "global"},
-    {MemoryScope::named_shared, "shared"},
-    {MemoryScope::named_warp, "warp"},
-    {MemoryScope::named_local, "local"},
+    {MemoryScope::named_global, "global"},  {MemoryScope::named_shared, "shared"},
+    {MemoryScope::named_warp, "warp"},      {MemoryScope::named_local, "local"},
     {MemoryScope::named_fragment, "wmma."},
 };
 

@@ -126,10 +126,11 @@ for i in range(6):
         vi = T.axis.remap("S", [i])
         C[vi // 2] = B[vi]
 )");
+  const auto loop_of_b = [](Schedule& sch) { return get_loops(sch, get_block(sch, "B"))[0]; };
   Schedule serial(func);
-  const LoopRV i = get_loops(serial, get_block(serial, "B"))[0];
-  Schedule sch = serial;
-  reverse_compute_at(serial, get_block(serial, "C"), i);
+  reverse_compute_at(serial, get_block(serial, "C"), loop_of_b(serial));
+  Schedule sch(func);
+  const LoopRV i = loop_of_b(sch);
   parallel(sch, i);
   ASSERT_TRUE(sch.has_independent_iterations(i));
   try {

@@ -46,9 +46,11 @@ endfunction()
 # Lets the sources of a target read the headers of others that `header` lists, compiled once: the
 # first target of a header makes it, and others with the same options use that. They make a third of
 # the time of a source; ours are not among them, so a change of ours compiles what includes it, and
-# no more. GCC's alone: Clang's would have to be made again for each sanitizer.
+# no more. GCC's alone, and not where sources are joined: what joined units save, another build folder
+# loses, whose objects the compiler cache then does not have.
 function(loopsmith_precompile target header)
-  if(NOT LOOPSMITH_PRECOMPILE_HEADERS OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  if(NOT LOOPSMITH_PRECOMPILE_HEADERS OR LOOPSMITH_JOIN_SOURCES
+     OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     return()
   endif()
   get_property(maker GLOBAL PROPERTY LOOPSMITH_MAKER_OF_${header})

@@ -65,7 +65,6 @@ def joined_sources() -> dict[Path, list[Path]]:
     """Return the files that are compiled, each with the sources that it joins."""
     configure = ["cmake", "--preset", "release", "-B", str(DATABASE)]
     configure += ["-DLOOPSMITH_JOIN_SOURCES=ON", "-DLOOPSMITH_BUILD_BENCH=ON"]
-    configure += ["-DLOOPSMITH_PRECOMPILE_HEADERS=OFF"]
     configure += ["-DLOOPSMITH_BUILD_PYTHON=ON", f"-DPython_EXECUTABLE={sys.executable}"]
     subprocess.run(configure, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     own = {ROOT / name for name in git("ls-files", "-co", "--exclude-standard", "*.cc")}

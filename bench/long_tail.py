@@ -3,7 +3,8 @@
 
 gcc compiles C with OpenMP that is written by hand where it is here, else what our own back end
 writes of the program without a schedule (marked with *). Ratios are times of a peer over times of
-the scheduled program: above 1, the schedule is faster.
+the scheduled program: above 1, the schedule is faster. Each call gets fresh values, so that
+programs that work in place do the same work each time.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import functools
 import importlib
 import runpy
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -22,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import interleaved, print_table
+from measure import print_table, seconds
 
 import loopsmith as ls
 
@@ -95,8 +97,7 @@ NUMPY: dict[str, Callable[..., object]] = {
     "bitonic_sort": lambda a: np.sort(a),
     "top_8": lambda a, b: np.partition(a, 55, axis=1)[:, 56:],
     "welford": lambda a, m, v: np.var(a, axis=1, out=v),
-    "triangular_solve": np.linalg.solve,
-    "cholesky": lambda a: np.linalg.cholesky(a + len(a) * np.eye(len(a))),
+    "cholesky": np.linalg.cholesky,
 }
 
 
@@ -176,6 +177,7 @@ def in_numba() -> dict[str, Callable[..., object]]:
 def in_scipy() -> dict[str, Callable[..., object]]:
     """Return programs as calls of SciPy; none where it is not installed."""
     try:
+        linalg = importlib.import_module("scipy.linalg")
         signal = importlib.import_module("scipy.signal")
         sparse = importlib.import_module("scipy.sparse")
     except ImportError:
@@ -183,7 +185,22 @@ def in_scipy() -> dict[str, Callable[..., object]]:
     return {
         "moving_average": lambda a, b: signal.lfilter([0.1], [1, -0.9], a),
         "sparse_product": lambda s, c, v, x, y: sparse.csr_matrix((v, c, s)) @ x,
+        "lu": linalg.lu_factor,
+        "triangular_solve": lambda a, x: linalg.solve_triangular(a, x, lower=True),
     }
+
+
+def medians(calls: dict[str, tuple[Call, list[Any]]], inputs: list[Any]) -> dict[str, float]:
+    """Return the median seconds of each call on arrays with these values, made in turns."""
+    samples: dict[str, list[float]] = {name: [] for name in calls}
+    for round_ in range(9):
+        for name, (call, arrays) in calls.items():
+            for array, fresh in zip(arrays, inputs):
+                np.copyto(array, fresh)
+            taken = seconds(call)
+            if round_ >= 2:
+                samples[name].append(taken)
+    return {name: statistics.median(taken) for name, taken in samples.items()}
 
 
 def main(arguments: list[str]) -> None:
@@ -200,24 +217,28 @@ def main(arguments: list[str]) -> None:
             size = int(SIZES.get(name, SIZE) * given.scale)
             inputs = PROGRAMS[name].arguments(size)
 
-            def copies(inputs: list[Any] = inputs) -> list[Any]:
-                return [array.copy() for array in inputs]
+            calls: dict[str, tuple[Call, list[Any]]] = {}
 
-            calls: dict[str, Call] = {}
-            for what, program in (
-                ("scheduled", PROGRAMS[name].schedule()),
-                ("plain", PROGRAMS[name].func),
-            ):
-                calls[what] = functools.partial(ls.build(program), *copies())
+            def add(
+                what: str,
+                function: Callable[..., object],
+                calls: dict[str, tuple[Call, list[Any]]] = calls,
+                inputs: list[Any] = inputs,
+            ) -> None:
+                arrays = [array.copy() for array in inputs]
+                calls[what] = functools.partial(function, *arrays), arrays
+
+            add("scheduled", ls.build(PROGRAMS[name].schedule()))
+            add("plain", ls.build(PROGRAMS[name].func))
             for what, known in peers.items():
                 if name in known:
-                    calls[what] = functools.partial(known[name], *copies())
-            arrays = copies()
+                    add(what, known[name])
             if name in c:
-                calls["C"] = in_c(c[name], arrays, size)
+                arrays = [array.copy() for array in inputs]
+                calls["C"] = in_c(c[name], arrays, size), arrays
             elif ours := by_gcc(PROGRAMS[name], Path(folder)):
-                calls["C"] = functools.partial(ours, *arrays)
-            times = interleaved(calls, rounds=7, warmup=2)
+                add("C", ours)
+            times = medians(calls, inputs)
             ratios = {what: taken / times["scheduled"] for what, taken in times.items()}
             best = min(ratio for what, ratio in ratios.items() if what != "scheduled")
             rows.append(

@@ -19,8 +19,7 @@ constexpr bool is_division(std::uint16_t kind) {
 std::pair<const Expr&, const Expr&> operands_of(const Expr& binary);
 
 /// What such a node makes of two whole numbers before it is reduced to a type; of a product, the
-/// low 128 bits. Comparisons give 0 or 1, divisions by 0
-/// give 0.
+/// low 128 bits. Comparisons give 0 or 1, divisions by 0 give 0.
 __int128 whole_result(std::uint16_t kind, __int128 a, __int128 b);
 
 /// What such a node gives for two operands of one type, where constants or an identity (x + 0)

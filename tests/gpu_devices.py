@@ -23,9 +23,19 @@ def has_opencl() -> bool:
     return ls.device("opencl").exists
 
 
+def runs_on_gpu() -> bool:
+    """Whether tests of CUDA use the driver, not what stands for it on the processor."""
+    return bool(os.environ.get("LOOPSMITH_TEST_GPU"))
+
+
 @cache
 def has_cuda() -> bool:
-    """Make CUDA's driver and compiler of tests/cuda_on_cpu known, where there is a C++ compiler."""
+    """Make CUDA's driver and compiler of tests/cuda_on_cpu known, where there is a C++ compiler.
+
+    Where ``LOOPSMITH_TEST_GPU`` is set, tests run on the GPU.
+    """
+    if runs_on_gpu():
+        return ls.device("cuda").exists
     if not shutil.which("g++"):
         return False
     folder = tempfile.mkdtemp(prefix="cuda_on_cpu_")
@@ -46,6 +56,12 @@ def require(target: str) -> None:
         pytest.skip("no driver for OpenCL: install pocl-opencl-icd")
     if target.startswith("cuda") and not has_cuda():
         pytest.skip("no g++, which compiles CUDA for the processor")
+
+
+def require_no_gpu() -> None:
+    """Skip a test of what only the driver and compiler on the processor show."""
+    if runs_on_gpu():
+        pytest.skip("faults are shown by the driver on the processor")
 
 
 both = pytest.mark.parametrize("target", ["opencl", "cuda"])

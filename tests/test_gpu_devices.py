@@ -23,6 +23,7 @@ def test_arrays_live_on_the_device(target: str) -> None:
     module = ls.build(sch, target=target)
     device = ls.device(target, 0)
     assert device.exists and device.name and device.max_threads_per_block >= 64
+    assert device.arch.startswith("sm_") == (target == "cuda")
     host = RNG.random((30, 200), "float32")
     a, c = ls.array(host, device=device), ls.empty(30, "float32", device=f"{target}:0")
     assert a.device == c.device == f"{target}:0"
@@ -52,6 +53,7 @@ def test_a_grid_that_is_too_large_at_run_time_is_refused() -> None:
 
 def test_a_launch_that_the_driver_refuses_is_named() -> None:
     gpu_devices.require("cuda")
+    gpu_devices.require_no_gpu()
     module = ls.build(bound_matmul(tile=32), target="cuda")
     a, b, c = np.zeros((3, 64, 64), "float32")
     with pytest.raises(ls.CallError) as caught:
@@ -86,6 +88,7 @@ def test_a_device_that_is_not_there_is_named() -> None:
 
 def test_a_stream_of_the_caller_is_used_inside_of_its_scope() -> None:
     gpu_devices.require("cuda")
+    gpu_devices.require_no_gpu()  # Where 4096 is no stream.
     device = ls.device("cuda")
     module = ls.build(bound_matmul(), target="cuda")
     a, b = RNG.random((2, 64, 64), "float32")

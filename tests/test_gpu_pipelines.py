@@ -148,6 +148,7 @@ def test_a_missing_wait_shows_on_a_processor(fault: str, monkeypatch: pytest.Mon
     """The header of the tests does copies late, and threads in turns."""
     sch = pipelined([0, 0, 2], [0, 1, 2])
     gpu_devices.require("cuda")
+    gpu_devices.require_no_gpu()
     monkeypatch.setenv("CUDA_ON_CPU_LEAVES_OUT", fault)
     a, b = RNG.integers(1, 4, (2, 64, 64)).astype("float32")
     c = np.zeros_like(a)

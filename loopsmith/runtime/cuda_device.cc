@@ -119,6 +119,8 @@ struct Nvrtc {
   int (*compile)(NvrtcProgram, int, const char* const*);
   int (*ptx_size)(NvrtcProgram, std::size_t*);
   int (*ptx)(NvrtcProgram, char*);
+  int (*cubin_size)(NvrtcProgram, std::size_t*);
+  int (*cubin)(NvrtcProgram, char*);
   int (*log_size)(NvrtcProgram, std::size_t*);
   int (*log)(NvrtcProgram, char*);
   const char* (*error_string)(int);
@@ -140,6 +142,8 @@ struct Nvrtc {
     library.find(compile, "nvrtcCompileProgram");
     library.find(ptx_size, "nvrtcGetPTXSize");
     library.find(ptx, "nvrtcGetPTX");
+    library.find(cubin_size, "nvrtcGetCUBINSize");
+    library.find(cubin, "nvrtcGetCUBIN");
     library.find(log_size, "nvrtcGetProgramLogSize");
     library.find(log, "nvrtcGetProgramLog");
     library.find(error_string, "nvrtcGetErrorString");
@@ -268,6 +272,14 @@ class CudaDevice final : public Device {
     return text;
   }
 
+  /// With the instructions that later architectures do not have: code is compiled where it runs.
+  std::string arch() const override {
+    constexpr int first_with_own_instructions = 9;
+    const int major = attribute(compute_capability_major);
+    return fmt::format("sm_{}{}{}", major, attribute(compute_capability_minor),
+                       major >= first_with_own_instructions ? "a" : "");
+  }
+
   DeviceLimits limits() const override {
     DeviceLimits limits{.threads_per_block = attribute(max_threads_per_block),
                         .shared_bytes_per_block = attribute(max_shared_memory_per_block)};
@@ -322,15 +334,15 @@ class CudaDevice final : public Device {
 
   std::shared_ptr<DeviceCode> compile(const std::string& source) override {
     cuda().set_context(context_);
-    const std::string arch = fmt::format("sm_{}{}", attribute(compute_capability_major),
-                                         attribute(compute_capability_minor));
     const KernelCache cache = KernelCache::of_user();
-    const std::string origin = fmt::format("ptx {} by NVRTC {}\n{}", arch, nvrtc().version_text(),
-                                           without_comments(source));
-    std::optional<std::string> ptx = cache.find(origin);
-    if (!ptx) cache.keep(origin, ptx.emplace(compile_cuda(source, arch)));
+    const std::string origin = fmt::format("cubin {} by NVRTC {}\n{}", arch(),
+                                           nvrtc().version_text(), without_comments(source));
+    std::optional<std::string> code = cache.find(origin);
+    if (!code) {
+      cache.keep(origin, code.emplace(compile_cuda(source, arch(), CudaCodeForm::cubin)));
+    }
     CudaModule module = nullptr;
-    cuda().require_success(cuda().load_module(&module, ptx->c_str()), "the code is not loaded");
+    cuda().require_success(cuda().load_module(&module, code->data()), "the code is not loaded");
     return std::make_shared<CudaCode>(context_, module);
   }
 
@@ -364,7 +376,7 @@ std::shared_ptr<Device> open_cuda(int number) {
   return std::make_shared<CudaDevice>(number);
 }
 
-std::string compile_cuda(const std::string& source, const std::string& arch) {
+std::string compile_cuda(const std::string& source, const std::string& arch, CudaCodeForm form) {
   const Nvrtc& compiler = nvrtc();
   NvrtcProgram program = nullptr;
   const int created = compiler.create(&program, source.c_str(), "kernels.cu", 0, nullptr, nullptr);
@@ -372,7 +384,9 @@ std::string compile_cuda(const std::string& source, const std::string& arch) {
           "cuda: NVRTC: {}", compiler.error_string(created));
   // PTX names a virtual architecture: `compute_80`.
   const std::string number = arch.starts_with("sm_") ? arch.substr(3) : arch;
-  const std::string architecture = "--gpu-architecture=compute_" + number;
+  const bool is_ptx = form == CudaCodeForm::ptx;
+  const std::string architecture =
+      fmt::format("--gpu-architecture={}{}", is_ptx ? "compute_" : "sm_", number);
   const char* options[] = {architecture.c_str(), "--fmad=false", "--std=c++17"};
   const int compiled = compiler.compile(program, 3, options);
   const auto text_of = [&](auto size_of, auto get) {
@@ -380,10 +394,16 @@ std::string compile_cuda(const std::string& source, const std::string& arch) {
     size_of(program, &size);
     std::string text(size, '\0');
     get(program, text.data());
-    return text.substr(0, text.find('\0'));
+    return text;
   };
-  std::string text = compiled == 0 ? text_of(compiler.ptx_size, compiler.ptx)
-                                   : text_of(compiler.log_size, compiler.log);
+  std::string text;
+  if (compiled == 0 && !is_ptx) {
+    text = text_of(compiler.cubin_size, compiler.cubin);
+  } else {
+    text = compiled == 0 ? text_of(compiler.ptx_size, compiler.ptx)
+                         : text_of(compiler.log_size, compiler.log);
+    text = text.substr(0, text.find('\0'));
+  }
   compiler.destroy(&program);
   require(compiled == 0, ErrorKind::call, "driver_compiles_kernel",
           hint("name an architecture that this NVRTC knows, as in cuda -arch=sm_80"), {},

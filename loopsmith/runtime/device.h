@@ -60,6 +60,8 @@ class Device {
   virtual DLDevice id() const = 0;
   /// What its driver calls it.
   virtual std::string name() const = 0;
+  /// What code is compiled for, `sm_90` of CUDA; empty where the driver does not say.
+  virtual std::string arch() const { return ""; }
   virtual DeviceLimits limits() const = 0;
 
   /// Memory of at least one byte.
@@ -89,8 +91,12 @@ int device_count(DLDeviceType kind);
 /// A device by its kind's name: `opencl`, `cuda`; `cpu` gives no device.
 DLDevice parse_device(std::string_view kind, int number);
 
-/// What CUDA's compiler makes of a source for an architecture such as `sm_80`: PTX. Throws a
-/// CallError where the compiler is not there, or refuses the source.
-std::string compile_cuda(const std::string& source, const std::string& arch);
+/// What CUDA's compiler makes.
+enum class CudaCodeForm : std::uint8_t { ptx, cubin };
+
+/// What CUDA's compiler makes of a source for an architecture such as `sm_80`. Throws a CallError
+/// where the compiler is not there, or refuses the source.
+std::string compile_cuda(const std::string& source, const std::string& arch,
+                         CudaCodeForm form = CudaCodeForm::ptx);
 
 }  // namespace loopsmith

@@ -380,11 +380,12 @@ void bind_devices(nb::module_& m) {
         const auto device = open_device(parse_device(kind, number));
         const DeviceLimits limits = device->limits();
         return nb::make_tuple(device->name(), limits.threads_per_block,
-                              limits.shared_bytes_per_block);
+                              limits.shared_bytes_per_block, device->arch());
       },
       nb::arg("kind"), nb::arg("number"),
-      nb::sig("def describe_device(kind: str, number: int) -> tuple[str, int, int]"),
-      "What a driver calls a device, and how many threads and shared bytes a block may have.");
+      nb::sig("def describe_device(kind: str, number: int) -> tuple[str, int, int, str]"),
+      "What a driver calls a device, how many threads and shared bytes a block may have, and its "
+      "architecture.");
   m.def("choose_stream", choose_stream, nb::arg("stream"),
         "Start kernels of CUDA, and copies, on the stream of that handle; return the one before.");
   m.def(

@@ -39,6 +39,14 @@ class Device(NamedTuple):
         """How many bytes the threads of a block may share."""
         return _core.describe_device(*self)[2]
 
+    @property
+    def arch(self) -> str:
+        """What code for it is compiled for: ``sm_90a`` of CUDA, as a target's ``-arch`` takes it.
+
+        Empty for devices whose drivers do not say.
+        """
+        return "" if self.kind == "cpu" else _core.describe_device(*self)[3]
+
     def sync(self) -> None:
         """Wait for all that was started on it."""
         if self.kind != "cpu":

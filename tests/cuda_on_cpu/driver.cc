@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver and the compiler. What the compiler calls PTX is the path of a shared library.
+// The driver and the compiler. What the compiler calls PTX, or cubin, is the path of a shared library.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -92,6 +92,14 @@ int nvrtcGetPTX(Program* program, char* text) {
   std::memcpy(text, program->result.c_str(), program->result.size() + 1);
   return fine;
 }
+int nvrtcGetCUBINSize(Program* program, std::size_t* size) {
+  return nvrtcGetPTXSize(program, size);
+}
+
+int nvrtcGetCUBIN(Program* program, char* text) {
+  return nvrtcGetPTX(program, text);
+}
+
 int nvrtcGetProgramLogSize(Program* program, std::size_t* size) {
   *size = program->log.size() + 1;
   return fine;

@@ -33,9 +33,10 @@ void check_launch(const Stmt& stmt, const Target& target) {
           hint("split the loops over threads, and bind the outer parts to blocks"),
           stmt.get()->span, "a block has {} threads, target {} runs {} at most", threads,
           target.text(), limits.threads_per_block);
-  const bool has_pool = bytes_in_shared_pool(launch) > 0;
+  const std::int64_t pool_bytes = bytes_in_shared_pool(launch);
+  const bool has_pool = pool_bytes > 0;
   const std::int64_t limit = has_pool ? limits.shared_pool_bytes : limits.shared_bytes_per_block;
-  std::int64_t bytes = 0;
+  std::int64_t bytes = pool_bytes;
   std::string largest;
   std::int64_t most = -1;
   for (const Stmt& memory : launch.memory) {
@@ -43,7 +44,7 @@ void check_launch(const Stmt& stmt, const Target& target) {
     if (!allocate) continue;
     std::int64_t size = allocate->dtype.bytes();
     for (const Expr& extent : allocate->extents) size *= *as_int(extent);
-    bytes += size;
+    if (memory_scope(*allocate->buffer_var) != MemoryScope::shared_dynamic) bytes += size;
     if (size > most) largest = allocate->buffer_var->name;
     most = std::max(most, size);
   }

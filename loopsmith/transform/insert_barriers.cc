@@ -177,11 +177,6 @@ class BarrierInserter {
     return scope;
   }
 
-  static Stmt barrier(MemoryScope scope) {
-    const Expr name = string_imm(std::string(name_of(scope)));
-    return make(Evaluate{.value = call(i32, op("tvm_storage_sync"), {name})});
-  }
-
   Stmt in_sequence(const std::vector<Stmt>& statements, MemoryEffects& effects) {
     std::vector<Stmt> result;
     bool changed = false;
@@ -193,7 +188,7 @@ class BarrierInserter {
                                           return conflicts_.may_conflict(first, second, around_);
                                         });
       if (scope) {
-        result.push_back(barrier(*scope));
+        result.push_back(block_barrier(*scope));
         effects.last.clear();
         effects.always_waits = effects.has_barrier = true;
       }
@@ -239,7 +234,7 @@ class BarrierInserter {
       }
     }
     if (scope) {
-      body = seq({barrier(*scope), std::move(body)});
+      body = seq({block_barrier(*scope), std::move(body)});
       inner.first.clear();
       inner.always_waits = inner.has_barrier = true;
     }
@@ -269,7 +264,8 @@ class BarrierInserter {
       if (wanted(effects.first)) {
         if (i == 0) return nullptr;
         std::vector<Stmt> statements = sequence->seq;
-        statements.insert(statements.begin() + static_cast<std::ptrdiff_t>(i), barrier(scope));
+        statements.insert(statements.begin() + static_cast<std::ptrdiff_t>(i),
+                          block_barrier(scope));
         return make(SeqStmt{.seq = std::move(statements)});
       }
       if (effects.has_barrier) return nullptr;
@@ -289,7 +285,7 @@ class BarrierInserter {
     const auto scope = wanted_barrier(inner.last, inner.first, may_meet);
     if (scope) {
       // The condition reads, too: before it is asked again, and after it was.
-      body = seq({barrier(*scope), std::move(body), barrier(*scope)});
+      body = seq({block_barrier(*scope), std::move(body), block_barrier(*scope)});
       inner.always_waits = inner.has_barrier = true;
     }
     if (inner.has_barrier) {

@@ -64,6 +64,7 @@ class Keeper {
     for (std::size_t i = around_.size(); i-- > 0;) {
       For outer = *around_[i];
       outer.kind = ForKind::serial;
+      outer.thread_binding = nullptr;
       outer.body = std::move(nest);
       nest = make(std::move(outer));
     }

@@ -91,6 +91,8 @@ constexpr Pass lowering[] = {
     // Before indices lose their dimensions: conditions and indices are related most simply here.
     {"simplify", run<simplify>, Form::loops},
     {"flatten_buffers", run<flatten_buffers>, Form::flat, still_simple},
+    // When it is known how large memory is, and all barriers are there that accesses ask for.
+    {"plan_shared_pool", run<plan_shared_pool>, Form::flat, still_simple},
     {"narrow_indices", run<narrow_indices>, Form::flat},
     {"simplify", run<simplify>, Form::flat},
     // While indices are scalars: vectors of conditions become masks, whose loads cannot fault.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/thread_axes.h"
 
+#include <algorithm>
+
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/loops.h"
 
@@ -36,6 +39,11 @@ bool is_block_barrier(const Expr& value) {
   if (!call || call->op != op("tvm_storage_sync")) return false;
   const auto* scope = call->args.empty() ? nullptr : call->args[0].as<StringImm>();
   return !scope || memory_scope(scope->value) != MemoryScope::warp;
+}
+
+Stmt block_barrier(MemoryScope scope) {
+  const Expr name = string_imm(std::string(name_of(scope)));
+  return make(Evaluate{.value = call(i32, op("tvm_storage_sync"), {name})});
 }
 
 bool has_block_barrier(const Stmt& stmt) {
@@ -106,7 +114,9 @@ std::int64_t bytes_in_shared_pool(const Launch& launch) {
     const auto* allocate = memory.as<Allocate>();
     const bool is_in_pool =
         allocate && memory_scope(*allocate->buffer_var) == MemoryScope::shared_dynamic;
-    if (is_in_pool) bytes += bytes_in_shared_pool(*allocate);
+    if (!is_in_pool) continue;
+    const std::int64_t offset = allocate->annotations.get_int(pool_offset_key, bytes);
+    bytes = std::max(bytes, offset + bytes_in_shared_pool(*allocate));
   }
   return bytes;
 }

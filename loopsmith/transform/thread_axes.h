@@ -18,6 +18,8 @@ bool has_launch(const Stmt& stmt);
 
 /// True when `value` makes the threads of a block wait for each other.
 bool is_block_barrier(const Expr& value);
+/// A barrier of the threads of a block: of their accesses to memory of a scope.
+Stmt block_barrier(MemoryScope scope);
 /// True when threads wait for each other in `stmt`.
 bool has_block_barrier(const Stmt& stmt);
 
@@ -42,7 +44,9 @@ Stmt launch_stmt(const Launch& launch);
 /// What an allocation of constant size takes of shared memory whose size a launch gives, which may
 /// be larger than what kernels declare; so that all parts are aligned for vectors.
 std::int64_t bytes_in_shared_pool(const Allocate& allocate);
-/// What all of a launch take.
+/// The annotation of an allocation that says at which byte of that memory it begins.
+inline constexpr std::string_view pool_offset_key = "shared_pool_offset";
+/// What all of a launch take, after `plan_shared_pool`.
 std::int64_t bytes_in_shared_pool(const Launch& launch);
 
 }  // namespace loopsmith

@@ -41,33 +41,6 @@ std::string_view type_of_bytes(int bytes) {
   }
 }
 
-/// Where neighbours begin that one instruction may load or store; null where there is none.
-const Ramp* neighbours(const Buffer& buffer, const std::vector<Expr>& indices,
-                       const Expr& predicate) {
-  const auto* ramp = indices.size() == 1 ? indices[0].as<Ramp>() : nullptr;
-  const bool is_whole = !predicate.defined() || is_const_int(predicate, 1);
-  if (!ramp || !is_whole || !buffer.dtype.is_scalar() || !is_const_int(ramp->stride, 1)) {
-    return nullptr;
-  }
-  const int lanes = ramp->dtype.lanes;
-  const bool is_even = lanes == 2 || lanes == 4 || lanes == 8 || lanes == 16;
-  if (!is_even || type_of_bytes(lanes * buffer.dtype.bytes()).empty()) return nullptr;
-  return Analyzer().can_prove(floormod(ramp->base, lanes) == 0) ? ramp : nullptr;
-}
-
-/// The loads of neighbours that `value` does whatever its conditions say.
-std::vector<Ptr<BufferLoad>> loads_of_neighbours(const Expr& value) {
-  std::vector<Ptr<BufferLoad>> loads;
-  pre_order_visit(value, [&](const Ref& ref) {
-    const auto* call = ref.as<Call>();
-    if ((call && call->op == op("if_then_else")) || ref.is<And>() || ref.is<Or>()) return false;
-    const auto* load = ref.as<BufferLoad>();
-    if (load && neighbours(*load->buffer, load->indices, load->predicate)) loads.emplace_back(load);
-    return !load;
-  });
-  return loads;
-}
-
 }  // namespace
 
 void CWriter::refuse_on_device(const Object& node, std::string_view what,
@@ -108,8 +81,9 @@ void CWriter::allocate_on_device(const Allocate& allocate) {
       shared_pool_ = new_name("shared_memory");
       line(fmt::format(fmt::runtime(module_.dialect.shared_pool), shared_pool_));
     }
-    line(fmt::format("{0}* const {1} = ({0}*)({2} + {3});", type, name, shared_pool_, pool_bytes_));
-    pool_bytes_ += bytes_in_shared_pool(allocate);
+    const std::int64_t offset = allocate.annotations.get_int(pool_offset_key, pool_bytes_);
+    line(fmt::format("{0}* const {1} = ({0}*)({2} + {3});", type, name, shared_pool_, offset));
+    pool_bytes_ = std::max(pool_bytes_, offset + bytes_in_shared_pool(allocate));
     bind(allocate.buffer_var, {name, handle_type, type + "*"});
     return statement(allocate.body);
   }
@@ -119,6 +93,34 @@ void CWriter::allocate_on_device(const Allocate& allocate) {
   if (is_shared) variable.space = module_.dialect.shared_space;
   bind(allocate.buffer_var, std::move(variable));
   statement(allocate.body);
+}
+
+/// Where neighbours begin that one instruction may load or store; null where there is none.
+const Ramp* CWriter::neighbours(const Buffer& buffer, const std::vector<Expr>& indices,
+                                const Expr& predicate) const {
+  const auto* ramp = indices.size() == 1 ? indices[0].as<Ramp>() : nullptr;
+  const bool is_whole = !predicate.defined() || is_const_int(predicate, 1);
+  if (!ramp || !is_whole || !buffer.dtype.is_scalar() || !is_const_int(ramp->stride, 1)) {
+    return nullptr;
+  }
+  const int lanes = ramp->dtype.lanes;
+  const bool is_even = lanes == 2 || lanes == 4 || lanes == 8 || lanes == 16;
+  if (!is_even || type_of_bytes(lanes * buffer.dtype.bytes()).empty()) return nullptr;
+  const Expr first = substitute(ramp->base, named_indices_);
+  return Analyzer().can_prove(floormod(first, lanes) == 0) ? ramp : nullptr;
+}
+
+/// The loads of neighbours that `value` does whatever its conditions say.
+std::vector<Ptr<BufferLoad>> CWriter::loads_of_neighbours(const Expr& value) const {
+  std::vector<Ptr<BufferLoad>> loads;
+  pre_order_visit(value, [&](const Ref& ref) {
+    const auto* call = ref.as<Call>();
+    if ((call && call->op == op("if_then_else")) || ref.is<And>() || ref.is<Or>()) return false;
+    const auto* load = ref.as<BufferLoad>();
+    if (load && neighbours(*load->buffer, load->indices, load->predicate)) loads.emplace_back(load);
+    return !load;
+  });
+  return loads;
 }
 
 std::string CWriter::address_of_first(const Ptr<Buffer>& buffer, const Ramp& ramp) {

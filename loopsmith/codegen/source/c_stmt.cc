@@ -208,6 +208,9 @@ void CWriter::let(const LetStmt& let) {
     const std::string type = is_narrow ? "int32_t" : "int64_t";
     line(fmt::format("const {} {} = {};", type, name, text.text));
     bind(let.var, {name, dtype, type, text.bound, !is_narrow});
+    if (module_.dialect.is_device) {
+      named_indices_[let.var] = substitute(let.value, named_indices_);
+    }
   } else {
     const bool is_pointer = dtype.is_handle() && let.var->pointer;
     if (dtype.is_handle() && !module_.dialect.global_space.empty()) {

@@ -17,6 +17,7 @@
 #include "loopsmith/codegen/source/c_dialect.h"
 #include "loopsmith/codegen/source/c_helpers.h"
 #include "loopsmith/ir/function.h"
+#include "loopsmith/ir/walk.h"
 
 namespace loopsmith::detail {
 
@@ -129,6 +130,9 @@ class CWriter {
   void wait_for_threads(const Call& call);
   CText atomic_update(const Call& call);
   CText shuffle_lanes(const Call& call);
+  const Ramp* neighbours(const Buffer& buffer, const std::vector<Expr>& indices,
+                         const Expr& predicate) const;
+  std::vector<Ptr<BufferLoad>> loads_of_neighbours(const Expr& value) const;
   bool store_neighbours(const BufferStore& store);
   CText warp_instruction_call(const Call& call);
   void start_copies(const AttrStmt& copies);
@@ -236,7 +240,8 @@ class CWriter {
 
   /// Arrays with the lanes of loads that were done at once.
   std::unordered_map<const BufferLoad*, std::string> loaded_;
-  std::string shared_pool_;  ///< The pointer to that memory; empty: nothing is in it.
+  Substitution named_indices_;  ///< What names of indices stand for, in kernels.
+  std::string shared_pool_;     ///< The pointer to that memory; empty: nothing is in it.
   std::int64_t pool_bytes_ = 0;
   std::vector<Held> held_;
   std::vector<LoopExit> exits_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scans: prefix sums, running extremes, recurrences of first order. Parts of a fixed length run at
-// once, after their totals have been added up.
+// once, after their totals have been added up, which is a scan again.
 #include <algorithm>
 
 #include "loopsmith/rules/gpu/nest_steps.h"
@@ -18,7 +18,31 @@ constexpr std::int64_t threads_of_parts = 64;
 /// Neighbouring threads read memory that is so far apart; long parts leave threads without work.
 constexpr std::int64_t length_of_part = 128;
 /// Shorter scans are done sooner by one thread.
-constexpr std::int64_t short_scan = 1024;
+constexpr std::int64_t short_scan = 1024, short_carry = 64;
+
+class ScanCutter {
+ public:
+  ScanCutter(Schedule& schedule, Factor together) : schedule_(schedule), together_(together) {}
+
+  /// What parts begin with is a scan of their totals, which is cut into parts again.
+  void cut(LoopRV loop) {
+    const auto [totals, carries, parts] = parallel_scan(schedule_, loop, length_of_part).take<3>();
+    for (const LoopRV each : {totals, parts}) bind_parts(each);
+    const bool is_short = count(schedule_, {carries}).value_or(short_scan) <= short_carry;
+    if (!is_short && attempt(schedule_, [&] { cut(carries); })) return;
+    bind(schedule_, add_unit_loop(schedule_, carries), "threadIdx.x");
+  }
+
+ private:
+  void bind_parts(LoopRV parts) {
+    const auto [blocks, inside] = split(schedule_, parts, {infer, together_}).take<2>();
+    bind(schedule_, blocks, "blockIdx.x");
+    bind(schedule_, inside, "threadIdx.x");
+  }
+
+  Schedule& schedule_;
+  Factor together_;
+};
 
 }  // namespace
 
@@ -29,16 +53,7 @@ bool scan_parts(Schedule& schedule, const Subject& subject, const RuleContext& c
   const std::int64_t threads = std::min(threads_of_parts, context.device.threads_per_block);
   return attempt(schedule, [&] {
     look_up_nest(schedule, block);
-    const Factor together = thread_count(schedule, context, threads);
-    for (const LoopRV parts : parallel_scan(schedule, loops[0], length_of_part)) {
-      if (schedule.get(parts).kind == ForKind::serial) {
-        bind(schedule, add_unit_loop(schedule, parts), "threadIdx.x");
-        continue;
-      }
-      const auto [blocks, inside] = split(schedule, parts, {infer, together}).take<2>();
-      bind(schedule, blocks, "blockIdx.x");
-      bind(schedule, inside, "threadIdx.x");
-    }
+    ScanCutter(schedule, thread_count(schedule, context, threads)).cut(loops[0]);
   });
 }
 

@@ -74,7 +74,7 @@ class ScanBuilder {
 
   Stmt combined_totals() {
     const Ptr<Var> part = variable("total"), step = variable("step"), lane = variable("lane"),
-                   start = variable("start");
+                   start = variable("start"), other = variable("lane_sum");
     const DataType value = recurrence_.buffer->dtype;
     const Combiner combiner = *recurrence_.combiner;
     const Expr width = int_imm(type_, lanes);
@@ -85,8 +85,12 @@ class ScanBuilder {
         total_, combined(combiner, load(total_, {part, lane}), recurrence_.operand), {part, lane});
     const Stmt lanes_at_once = for_loop(
         lane, zero(), width, in_iteration(part, step * width + lane, update), ForKind::vectorized);
-    const Expr steps = analyzer_.simplify(floordiv(length_, width));
-    return over_parts(part, {begin, for_loop(step, zero(), steps, lanes_at_once)});
+    const Expr steps = analyzer_.simplify(floordiv(length_, width)), first = zero();
+    const Expr joined =
+        combined(combiner, load(total_, {part, first}), load(total_, {part, other}));
+    const Expr one = int_imm(type_, 1);
+    const Stmt join = for_loop(other, one, width - one, store(total_, joined, {part, first}));
+    return over_parts(part, {begin, for_loop(step, zero(), steps, lanes_at_once), join});
   }
 
   Stmt linear_totals() {
@@ -125,12 +129,8 @@ class ScanBuilder {
           select(before == nothing || factor == nothing, total, factor * before + total);
       return seq({begin, over_parts(part, {store(carry_, value, {next})})});
     }
-    const Ptr<Var> lane = variable("lane_sum");
-    const Expr joined =
-        combined(*recurrence_.combiner, load(carry_, {next}), load(total_, {part, lane}));
-    return seq({begin, over_parts(part, {store(carry_, before, {next}),
-                                         for_loop(lane, zero(), int_imm(type_, lanes),
-                                                  store(carry_, joined, {next}))})});
+    const Expr joined = combined(*recurrence_.combiner, before, load(total_, {part, zero()}));
+    return seq({begin, over_parts(part, {store(carry_, joined, {next})})});
   }
 
   Stmt parts() {

@@ -205,7 +205,7 @@ def test_a_right_operand_may_be_written_first() -> None:
 
 def test_the_trace_is_python_and_goes_on_by_hand() -> None:
     gpu_devices.require("cuda")
-    tensors = product(64, 64, 64)
+    tensors = product(64, 64, 128)
     func = te.create_prim_func(tensors)
     sch = scheduled(tensors)
     names: dict[str, Any] = {}

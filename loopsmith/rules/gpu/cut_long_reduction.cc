@@ -17,7 +17,8 @@ namespace {
 /// With fewer results than this, and longer reductions, most of a device would have nothing to do.
 constexpr std::int64_t few_results = 1024;
 constexpr std::int64_t long_reduction = 16384;
-constexpr std::int64_t max_parts = 128;
+/// As many blocks as hide the time that memory takes: eight for each of 128 multiprocessors.
+constexpr std::int64_t max_parts = 1024;
 constexpr std::int64_t least_part = 2048;
 
 Subject of(BlockRV block) {

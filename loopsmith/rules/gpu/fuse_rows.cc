@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax, norms, and whatever else reduces rows and then uses what was reduced: a block of threads
-// for each row, which keeps what it needs of it in shared memory.
+// for each row, which keeps what it needs of it, and what it reads of it again, in shared memory.
 #include <algorithm>
 
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/rules/gpu/fuse_rows.h"
 #include "loopsmith/rules/gpu/nest_steps.h"
 #include "loopsmith/rules/look_up.h"
 #include "loopsmith/schedule/legality/obligations.h"
+#include "loopsmith/schedule/primitives/cache_read.h"
 #include "loopsmith/schedule/primitives/compute_at.h"
 #include "loopsmith/schedule/primitives/compute_inline.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
@@ -74,10 +76,12 @@ class RowFuser {
         std::min(power_of_two(length.value_or(max_threads), min_threads, max_threads),
                  context_.device.threads_per_block);
     threads_ = thread_count(schedule_, context_, own);
+    lanes_ = lanes_of(length, own, schedule_.get(block_).writes[0]->buffer->dtype);
     const LoopRV row = in_line(schedule_, {loops.begin(), middle});
     bind(schedule_, row, "blockIdx.x");
-    bind_threads(inner);
+    vectorize_last(bind_threads(inner, lanes_));
     std::int64_t bytes = 0;
+    std::vector<BlockRV> stages = {block_};
     for (const BlockRV maker : makers) {
       look_up(schedule_, maker);
       const bool reduces = schedule_.get(maker).init.defined();
@@ -96,21 +100,89 @@ class RowFuser {
       }
       compute_at(schedule_, maker, row, /*preserve_unit_loops=*/true);
       const std::vector<LoopRV> inside = loops_inside(schedule_, maker, row);
-      bind_threads(reduces ? loops_of(schedule_, maker).reduction : inside);
+      const auto parts =
+          bind_threads(reduces ? loops_of(schedule_, maker).reduction : inside, lanes_);
+      if (reduces && parts.size() > 2) unroll(schedule_, parts[2]);
+      if (!reduces) vectorize_last(parts);
+      stages.push_back(maker);
     }
+    if (length) keep_what_is_read_again(stages, row, *length, own);
     require_no_obligations(schedule_, "fuse_rows");
   }
 
  private:
-  void bind_threads(const std::vector<LoopRV>& loops) {
-    const auto parts = split(schedule_, in_line(schedule_, loops), {infer, threads_});
+  /// How many neighbours are 16 bytes, where threads share out a row of them evenly.
+  static std::int64_t lanes_of(std::optional<std::int64_t> length, std::int64_t threads,
+                               DataType type) {
+    const std::int64_t lanes = std::max<std::int64_t>(1, 16 / type.bytes());
+    return length && *length % (threads * lanes) == 0 ? lanes : 1;
+  }
+
+  /// The loops over rounds, threads and, if there are several, lanes.
+  Handles<LoopRV> bind_threads(const std::vector<LoopRV>& loops, std::int64_t lanes) {
+    std::vector<Factor> factors = {infer, threads_};
+    if (lanes > 1) factors.emplace_back(lanes);
+    Handles<LoopRV> parts = split(schedule_, in_line(schedule_, loops), factors);
     bind(schedule_, parts[1], "threadIdx.x");
+    return parts;
+  }
+  void vectorize_last(const Handles<LoopRV>& parts) {
+    if (parts.size() > 2) vectorize(schedule_, parts[2]);
+  }
+
+  /// What several stages, the last first, read of a row is read from global memory once.
+  void keep_what_is_read_again(const std::vector<BlockRV>& stages, LoopRV row, std::int64_t length,
+                               std::int64_t threads) {
+    const bool has_pool =
+        context_.device.shared_pool_bytes > context_.device.shared_bytes_per_block;
+    // A few blocks of threads are to fit a multiprocessor.
+    std::int64_t left = has_pool ? context_.device.shared_pool_bytes / 4
+                                 : context_.device.shared_bytes_per_block / 2;
+    const BlockRV first = stages.back();
+    for (const Ptr<Buffer>& buffer : buffers_read_again(stages, row)) {
+      const std::int64_t bytes = length * buffer->dtype.bytes();
+      if (bytes > left) continue;
+      const bool is_kept = attempt(schedule_, [&] {
+        const BlockRV copy = cache_read(schedule_, first, BufferSelector(buffer->name),
+                                        has_pool ? "shared.dyn" : "shared");
+        compute_at(schedule_, copy, row, /*preserve_unit_loops=*/true);
+        vectorize_last(bind_threads(loops_inside(schedule_, copy, row),
+                                    lanes_of(length, threads, buffer->dtype)));
+        require_no_obligations(schedule_, "fuse_rows");
+      });
+      if (is_kept) left -= bytes;
+    }
+  }
+
+  /// What the first stage and others read of a row, each row its own.
+  std::vector<Ptr<Buffer>> buffers_read_again(const std::vector<BlockRV>& stages,
+                                              LoopRV row) const {
+    const auto reads_row = [&](BlockRV stage, const BufferRegion& read) {
+      const BlockRealize& realize = schedule_.realize(stage);
+      for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+        const bool is_of_row = uses_variable(realize.iter_values[i], schedule_.get(row).loop_var);
+        if (is_of_row && uses(read, realize.block->iter_vars[i]->var)) return true;
+      }
+      return false;
+    };
+    std::vector<Ptr<Buffer>> found;
+    for (const Ptr<BufferRegion>& read : schedule_.get(stages.back()).reads) {
+      if (!reads_row(stages.back(), *read) || is_shared(memory_scope(*read->buffer))) continue;
+      const bool is_read_again = std::any_of(stages.begin(), stages.end() - 1, [&](BlockRV stage) {
+        return std::ranges::any_of(schedule_.get(stage).reads, [&](const auto& other) {
+          return other->buffer.same_as(read->buffer) && reads_row(stage, *other);
+        });
+      });
+      if (is_read_again) found.push_back(read->buffer);
+    }
+    return found;
   }
 
   Schedule& schedule_;
   BlockRV block_;
   const RuleContext& context_;
   Factor threads_ = infer;
+  std::int64_t lanes_ = 1;  ///< Neighbours of a row that a thread takes at once.
 };
 
 }  // namespace

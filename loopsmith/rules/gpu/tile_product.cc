@@ -3,8 +3,10 @@
 // and again. A block of threads makes a tile of the result; what it needs of the operands, one step
 // of the reduction at a time, goes through shared memory; each thread keeps several results in
 // registers.
+#include <fmt/format.h>
 #include <algorithm>
 
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/gpu/matrix_form.h"
 #include "loopsmith/rules/gpu/nest_steps.h"
 #include "loopsmith/rules/gpu/tile_product.h"
@@ -18,6 +20,7 @@
 #include "loopsmith/schedule/primitives/pad_einsum.h"
 #include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/split.h"
+#include "loopsmith/schedule/primitives/transform_layout.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/support/error.h"
 
@@ -33,19 +36,48 @@ struct Tiling {
   std::int64_t tile(int side) const { return threads[side] * results[side]; }
 };
 
-/// Tiles of 64 x 64, of which each of 16 x 16 threads has 4 x 4 results; less where there are
-/// fewer.
-Tiling tiling_for(const Schedule& schedule, const ProductLoops& product, std::int64_t max_threads) {
-  constexpr std::int64_t least = 8, most = 64, steps = 16;
+constexpr std::int64_t min_tile = 8, max_tile = 128, small_tile = 64;
+/// Results of a thread along one axis.
+constexpr std::int64_t max_results = 8;
+/// What a thread reads of a row at once.
+constexpr std::int64_t lanes_of_step = 4;
+/// About as many multiprocessors as large GPUs have.
+constexpr std::int64_t wanted_blocks = 128;
+
+std::int64_t result_bytes(const Schedule& schedule, BlockRV block) {
+  return schedule.get(block).writes[0]->buffer->dtype.bytes();
+}
+
+/// Tiles of 128 x 128, of which each of 16 x 16 threads has 8 x 8 results: it reads 16 operands for
+/// 64 products. Smaller ones where there are fewer results than make a tile for each
+/// multiprocessor, or where they take more registers.
+Tiling tiling_for(const Schedule& schedule, BlockRV block, const ProductLoops& product,
+                  std::int64_t max_threads) {
+  constexpr std::int64_t steps = 16;
   std::int64_t threads = 16;
   while (threads * threads > max_threads) threads /= 2;
-  Tiling tiling;
-  const std::vector<LoopRV>* sides[] = {&product.rows, &product.columns};
+  const std::int64_t largest = result_bytes(schedule, block) > 4 ? small_tile : max_tile;
+  const std::optional<std::int64_t> extents[] = {count(schedule, product.rows),
+                                                 count(schedule, product.columns)};
+  std::int64_t tile[2];
   for (int side = 0; side < 2; ++side) {
-    const std::int64_t tile =
-        power_of_two(count(schedule, *sides[side]).value_or(most), least, most);
-    tiling.threads[side] = std::min(threads, tile);
-    tiling.results[side] = tile / tiling.threads[side];
+    tile[side] = std::min(power_of_two(extents[side].value_or(largest), min_tile, largest),
+                          threads * max_results);
+  }
+  const auto blocks = [&] {
+    std::int64_t total = count(schedule, product.batch).value_or(wanted_blocks);
+    for (int side = 0; side < 2; ++side) {
+      total *= extents[side] ? (*extents[side] + tile[side] - 1) / tile[side] : wanted_blocks;
+    }
+    return total;
+  };
+  while (blocks() < wanted_blocks && std::max(tile[0], tile[1]) > small_tile) {
+    tile[tile[1] >= tile[0] ? 1 : 0] /= 2;
+  }
+  Tiling tiling;
+  for (int side = 0; side < 2; ++side) {
+    tiling.threads[side] = std::min(threads, tile[side]);
+    tiling.results[side] = tile[side] / tiling.threads[side];
   }
   tiling.step = power_of_two(count(schedule, product.reduction).value_or(steps), 4, steps);
   return tiling;
@@ -61,7 +93,7 @@ class ProductTiler {
     bring_into_matrix_form(schedule_, block_);
     look_up_nest(schedule_, block_);
     ProductLoops product = *product_loops(schedule_, block_);
-    tiling_ = tiling_for(schedule_, product, context_.device.threads_per_block);
+    tiling_ = tiling_for(schedule_, block_, product, context_.device.threads_per_block);
     reorder(schedule_, product.in_order());
     if (const auto padding = padding_of(schedule_, block_, product, tiling_.tile(0),
                                         tiling_.tile(1), tiling_.step)) {
@@ -86,7 +118,12 @@ class ProductTiler {
     if (are_shared && is_apart && context_.device.has_async_copies) {
       copy_ahead(schedule_, step, stages_for(step));
     }
-    for (const LoopRV loop : {i, j}) {
+    // Operands of neighbouring steps lie side by side in a row.
+    std::vector<LoopRV> unrolled = {i, j};
+    if (tiling_.results[0] * tiling_.results[1] > lanes_of_step * lanes_of_step) {
+      unrolled.push_back(split(schedule_, k, {infer, lanes_of_step})[1]);
+    }
+    for (const LoopRV loop : unrolled) {
       attempt(schedule_, [&] { unroll(schedule_, loop); });
     }
     require_no_obligations(schedule_, "tile_product");
@@ -105,6 +142,9 @@ class ProductTiler {
     return {parts[0], parts[1], parts[2]};
   }
 
+  /// Where tiles of several steps are there at once, a launch gives the memory.
+  std::string scope() const { return context_.device.has_async_copies ? "shared.dyn" : "shared"; }
+
   /// As many steps as are there, up to three, in half of the shared memory: a search may choose
   /// larger tiles.
   std::int64_t stages_for(LoopRV step) const {
@@ -113,7 +153,7 @@ class ProductTiler {
       bytes = std::max<std::int64_t>(bytes, read->buffer->dtype.bytes());
     }
     const std::int64_t of_step = (tiling_.tile(0) + tiling_.tile(1)) * (tiling_.step + 1) * bytes;
-    const std::int64_t fitting = context_.device.shared_bytes_per_block / (2 * of_step);
+    const std::int64_t fitting = context_.device.shared_pool_bytes / (2 * of_step);
     const std::int64_t* steps = as_int(schedule_.get(step).extent);
     return std::min<std::int64_t>({3, fitting, steps ? *steps : 3});
   }
@@ -121,7 +161,7 @@ class ProductTiler {
   /// The part of an operand that a block of threads reads in one step.
   bool share_tile(std::int64_t operand, LoopRV step, bool is_of_columns) {
     return attempt(schedule_, [&] {
-      const BlockRV copy = cache_read(schedule_, block_, BufferSelector(operand), "shared");
+      const BlockRV copy = cache_read(schedule_, block_, BufferSelector(operand), scope());
       compute_at(schedule_, copy, step, /*preserve_unit_loops=*/true);
       const Block& body = schedule_.get(copy);
       const DataType type = body.writes[0]->buffer->dtype;
@@ -139,8 +179,31 @@ class ProductTiler {
       if (lies_across) {
         storage_align(schedule_, copy, BufferSelector(0), rank - 2, tiling_.step, 1);
       }
+      if (is_of_columns && !lies_across) lay_out_for_threads(copy);
       require_no_obligations(schedule_, "tile_product");
     });
+  }
+
+  /// What threads side by side read at once lies side by side: of the neighbours that each of them
+  /// reads in turn, the first of all threads come before the second.
+  ///
+  ///     j = thread * 8 + read * 4 + lane   =>   (read, thread, lane)
+  void lay_out_for_threads(BlockRV copy) {
+    const Ptr<Buffer> tile = schedule_.get(copy).writes[0]->buffer;
+    const int own = static_cast<int>(tiling_.results[1]), lanes = 16 / tile->dtype.bytes();
+    const std::int64_t* columns = as_int(tile->shape.back());
+    if (lanes < 2 || own <= lanes || !columns || *columns % own != 0) return;
+    IndexMap map;
+    for (std::size_t d = 0; d < tile->shape.size(); ++d) {
+      map.initial_indices.push_back(var(fmt::format("i{}", d), tile->shape[d].dtype()));
+      map.final_indices.emplace_back(map.initial_indices.back());
+    }
+    const Expr j = map.final_indices.back();
+    map.final_indices.back() = floordiv(floormod(j, own), lanes);
+    map.final_indices.push_back(floordiv(j, own));
+    map.final_indices.push_back(floormod(j, lanes));
+    attempt(schedule_,
+            [&] { transform_layout(schedule_, copy, BufferSelector(0), make(std::move(map))); });
   }
 
   Schedule& schedule_;

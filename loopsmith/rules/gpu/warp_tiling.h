@@ -32,9 +32,10 @@ constexpr std::int64_t gap_of(std::int64_t bytes) {
   return 16 / bytes;
 }
 
-/// The largest tile that the device holds, of at most 64 x 32 results a warp, which are a quarter
-/// of the registers that a thread has if two blocks of 128 are there; smaller ones where there are
-/// fewer results than make a tile for each multiprocessor. None where not even the smallest fits.
+/// The largest tile that the device holds: 256 x 128 results, 64 x 64 of them in the registers of
+/// each of 8 warps, so that operands are read seldom; smaller ones, of at most 64 x 32 results a
+/// warp, where there are fewer results than make a tile for each multiprocessor. None where not
+/// even the smallest fits.
 std::optional<WarpTiling> warp_tiling(const WarpTilingRequest& request, const GpuLimits& device);
 
 }  // namespace loopsmith::gpu

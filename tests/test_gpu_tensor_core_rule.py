@@ -259,3 +259,51 @@ def test_what_tensor_cores_do_not_multiply_is_multiplied_by_threads() -> None:
         assert not is_on_tensor_cores(source)
     older = ls.build(te.create_prim_func(product(32, 32, 32)), target="cuda -arch=sm_75")
     assert not is_on_tensor_cores(older.source("cuda"))
+
+
+WARPGROUP_KINDS = [
+    ("float16", 256, 128, False, False),
+    ("float16", 250, 200, False, True),
+    ("bfloat16", 256, 128, True, False),
+    ("bfloat16", 256, 128, True, True),
+]
+
+
+@pytest.mark.parametrize(("dtype", "columns", "steps", "left", "right"), WARPGROUP_KINDS)
+def test_four_warps_multiply_together_on_hopper(
+    dtype: str, columns: int, steps: int, left: bool, right: bool
+) -> None:
+    gpu_devices.require("cuda")
+    rows = te.size_var("n")  # As many as make large tiles worth it, for all that a build knows.
+    tensors = with_bias(
+        product(rows, columns, steps, dtype=dtype, left=left, right=right), "float32"
+    )
+    func, target = te.create_prim_func(tensors), "cuda -arch=sm_90a"
+    module = ls.build(func, target=target)
+    source = module.source("cuda")
+    short = {"float16": "fp16", "bfloat16": "bf16"}[dtype]
+    layouts = f"{'col' if left else 'row'}_{'col' if right else 'row'}"
+    assert f"ls_mma_m64n256k64_{short}_fp32_{layouts}(" in source
+    assert "wgmma.mma_async.sync.aligned.m64n256k16" in source
+    # What threads have copied is made known to the instruction before each barrier.
+    assert source.count("ls_fence_for_products();\n") == source.count("__syncthreads();\n")
+    arrays = arguments(tensors, {"n": 150})
+    expected = [array.copy() for array in arrays]
+    ls.interp.run(func, *expected)
+    module(*arrays)
+    np.testing.assert_array_equal(arrays[-1], expected[-1])
+    if not left:
+        lowered = [array.copy() for array in expected]
+        lowered[-1][...] = 7
+        ls.interp.run(ls.lower(ls.default_schedule(func, target=target), target=target), *lowered)
+        np.testing.assert_array_equal(lowered[-1], expected[-1])
+
+
+def test_few_tiles_are_left_to_single_warps_on_hopper() -> None:
+    func = te.create_prim_func(product(512, 512, 512))
+    assert is_on_tensor_cores(ls.build(func, target="cuda -arch=sm_90a").source("cuda"))
+    # Only the architecture with an `a` has the instruction.
+    large = te.create_prim_func(product(4096, 4096, 4096))
+    for arch, has in (("sm_90a", True), ("sm_90", False), ("sm_100", False)):
+        source = ls.build(large, target=f"cuda -arch={arch}").source("cuda")
+        assert ("wgmma" in source) == has and is_on_tensor_cores(source) != has

@@ -296,3 +296,110 @@ def test_the_steps_of_the_example(target: str, step: str) -> None:
     is_async = target == "cuda" and step == "pipelined"
     assert ("ls_copy_async_16(" in source) == is_async
     assert ("ls_mma_m16n8k16_fp16_fp32(" in source) == (target == "cuda")
+
+
+def in_warpgroups(axis: str = "threadIdx.z", columns: int = 64) -> tir.Schedule:
+    """Return a product of a tile by four warps, from operands in shared memory."""
+    sch = script(f"""
+@T.prim_func
+def main(A: T.Buffer((64, 128), "float16"), B: T.Buffer((128, {columns}), "float16"),
+         C: T.Buffer((64, {columns}), "float32")):
+    for i, j, k in T.grid(64, {columns}, 128):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + T.cast(A[vi, vk], "float32") * T.cast(B[vk, vj], "float32")
+""")
+    i, j, k = sch.get_loops("C")
+    warp, i1 = sch.split(i, [4, 16])
+    step, k1 = sch.split(k, [None, 64])
+    sch.reorder(warp, step, i1, j, k1)
+    sch.bind(sch.add_unit_loop(warp), "blockIdx.x")
+    sch.bind(warp, axis)
+    result = sch.cache_write("C", 0, "wmma.accumulator")
+    sch.reverse_compute_at(result, warp)
+    for number in (0, 1):
+        copy = sch.cache_read("C", number, "shared.dyn")
+        sch.compute_at(copy, step)
+        fused = sch.fuse(*sch.get_loops(copy)[-2:])
+        _, y, x, lanes = sch.split(fused, [None, 4, 32, 8])
+        sch.bind(y, axis)
+        sch.bind(x, "threadIdx.x")
+        sch.vectorize(lanes)
+    first = sch.decompose_reduction("C", step)
+    sch.tensorize(i1, f"wgmma_sync_16x{columns}x64_f16f16f32")
+    tiles(sch, first, "wmma_fill_16x16x16_f32")
+    tiles(sch, result, "wmma_store_16x16x16_f32_global")
+    return sch
+
+
+@pytest.mark.parametrize("columns", [64, 128])
+def test_four_warps_multiply_from_shared_memory(columns: int) -> None:
+    gpu_devices.require("cuda")
+    sch = in_warpgroups(columns=columns)
+    a = RNG.integers(-3, 4, (64, 128)).astype("float16")
+    b = RNG.integers(-3, 4, (128, columns)).astype("float16")
+    c = np.zeros((64, columns), "float32")
+    wanted = a.astype("float32") @ b.astype("float32")
+    module = ls.build(sch, target="cuda -arch=sm_90a")
+    assert f"ls_mma_m64n{columns}k64_fp16_fp32_row_row(" in module.source("cuda")
+    module(a, b, c)
+    np.testing.assert_array_equal(c, wanted)
+    for func in (sch.func, ls.lower(sch, target="cuda -arch=sm_90a")):
+        c[...] = 7
+        ls.interp.run(func, a, b, c)
+        np.testing.assert_array_equal(c, wanted)
+
+
+def test_other_devices_multiply_by_the_loops_of_the_intrinsic() -> None:
+    gpu_devices.require("opencl")
+    a = RNG.integers(-3, 4, (64, 128)).astype("float16")
+    b = RNG.integers(-3, 4, (128, 64)).astype("float16")
+    c = np.zeros((64, 64), "float32")
+    ls.build(in_warpgroups(), target="opencl -max_shared_memory_per_block=65536")(a, b, c)
+    np.testing.assert_array_equal(c, a.astype("float32") @ b.astype("float32"))
+
+
+def test_tiles_that_four_warps_cannot_multiply_are_refused() -> None:
+    sch = in_warpgroups()
+    for number in (0, 1):
+        sch.storage_align(sch.get_block(f"{'AB'[number]}_shared_dyn"), 0, -2, 32, 8)
+    with pytest.raises(ls.LowerError) as caught:
+        ls.build(sch, target="cuda -arch=sm_90a")
+    assert caught.value.code == "operand_tiles_are_whole"
+    assert "buffer A_shared_dyn in shared.dyn is no tile that warps multiply from" in str(
+        caught.value
+    )
+
+
+def test_warps_whose_rows_are_not_in_turn_are_refused() -> None:
+    sch = script("""
+@T.prim_func
+def main(A: T.Buffer((64, 64), "float16"), B: T.Buffer((64, 64), "float16"),
+         C: T.Buffer((64, 64), "float32")):
+    for b in T.thread_binding(1, thread="blockIdx.x"):
+        X = T.decl_buffer((64, 64), "float16", scope="shared.dyn")
+        Y = T.decl_buffer((64, 64), "float16", scope="shared.dyn")
+        for w in T.thread_binding(4, thread="threadIdx.z"):
+            for i, t, j in T.grid(16, 1, 64):
+                X[w * 16 + i, j] = A[w * 16 + i, j]
+                Y[w * 16 + i, j] = B[w * 16 + i, j]
+            Z = T.decl_buffer((16, 64), "float32", scope="wmma.accumulator")
+            with T.attr(0, "warp_instruction", "fill"):
+                for i, j in T.grid(16, 16):
+                    Z[i, j] = T.float32(0)
+            with T.attr(0, "warp_instruction", "wgmma"):
+                for i, j, k in T.grid(16, 64, 64):
+                    Z[i, j] = Z[i, j] + T.cast(X[(3 - w) * 16 + i, k], "float32") * T.cast(
+                        Y[k, j], "float32")
+            with T.attr(0, "warp_instruction", "store"):
+                for i, j in T.grid(16, 16):
+                    C[w * 16 + i, j] = Z[i, j]
+""")
+    with pytest.raises(ls.LowerError) as caught:
+        ls.build(sch, target="cuda -arch=sm_90a")
+    assert caught.value.code == "warps_have_rows_in_turn"
+    assert "four warps one after another need rows of the left operand one after another" in str(
+        caught.value
+    )

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Instructions that all threads of a warp run together, by the values that they exchange.
+#include <cstdlib>
+
 #include "loopsmith/interp/access.h"
 #include "loopsmith/interp/arith.h"
 #include "loopsmith/interp/compiler.h"
 #include "loopsmith/interp/control.h"
 #include "loopsmith/interp/threads.h"
+#include "loopsmith/ir/fragment_layout.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/thread_axis.h"
 
@@ -25,6 +28,22 @@ Register Compiler::lane_of_thread(const Call& call) {
   return operation(binary_handler(kind_of<FloorMod>, i64, options_), i64, i64,
                    {{found->second.index}, {integer(Team::warp_size)}})
       .reg;
+}
+
+/// The number of a thread's warp in its block, where 32 threads lie along x.
+Register Compiler::warp_of_thread() {
+  Expr number = int_imm(i64, 0), warps = int_imm(i64, 1);
+  for (const ThreadAxis axis : {ThreadAxis::thread_y, ThreadAxis::thread_z}) {
+    const auto found = threads_.find(axis);
+    if (found == threads_.end()) continue;
+    const Ptr<Var> index = var("index", i64), extent = var("extent", i64);
+    values_[index.get()] = {found->second.index};
+    values_[extent.get()] = {found->second.extent};
+    number = number + warps * index;
+    warps = warps * extent;
+  }
+  meanings_.push_back(number);
+  return expr(number).reg;
 }
 
 /// `count` elements from where a pointer leads, as a buffer of their own.
@@ -59,6 +78,7 @@ Value Compiler::multiply_tiles(const Call& call) {
     if (!tiles[i]) unsupported(call, "ptx_mma of anything but elements of buffers");
   }
   const auto* shape = call.args[0].as<StringImm>();
+  if (shape && shape->value.starts_with("m64n")) return multiply_shared_tiles(call, shape->value);
   if (!shape || shape->value != "m16n8k16") unsupported(call, "ptx_mma of another shape");
   const DataType type = tiles[0]->buffer->dtype, sum = tiles[2]->buffer->dtype;
   const bool has_bytes = type.bits == 8;
@@ -98,6 +118,47 @@ Value Compiler::multiply_tiles(const Call& call) {
     store.access = &access;
     emit(store);
   }
+  return {integer(0), 0};
+}
+
+/// ptx_mma of m64n{columns}k{steps}, which four warps do together: thread t of the first has the
+/// results of rows 0 to 15 of the 64, and so on. Operands lie in shared memory, swizzled.
+Value Compiler::multiply_shared_tiles(const Call& call, std::string_view shape) {
+  constexpr int columns_of_row = 64, rows_in_turn = 8, columns_of_part = 8;
+  const int columns = std::atoi(shape.data() + 4);
+  const int steps = std::atoi(shape.data() + shape.find('k') + 1);
+  const BufferLoad& left_tile = *element_behind(call.args[6]);
+  const DataType type = left_tile.buffer->dtype, sum = element_behind(call.args[10])->buffer->dtype;
+  const auto is_text = [&](std::size_t i, std::string_view text) {
+    return call.args[i].as<StringImm>()->value == text;
+  };
+  const Ptr<Var> lane = var("lane", i64), warp = var("warp", i64);
+  values_[lane.get()] = {lane_of_thread(call)};
+  values_[warp.get()] = {warp_of_thread()};
+  const Ptr<Buffer> left = elements_behind(expr(call.args[6]), 64 * steps, type);
+  const Ptr<Buffer> right = elements_behind(expr(call.args[8]), columns * steps, type);
+  const Ptr<Buffer> results = elements_behind(expr(call.args[10]), columns / 2, sum);
+  const Ptr<Var> r = var("r", i64), k = var("k", i64);
+  const FragmentLayout layout = fragment_layout(FragmentUse::results, sum, false, lane, r);
+  // The place of an element of a tile of so many rows.
+  const auto place = [&](const Expr& row, const Expr& column, int rows) {
+    const Expr turn = floormod(row, rows_in_turn);
+    const Expr part = floordiv(floormod(column, columns_of_row), columns_of_part);
+    return floordiv(column, columns_of_row) * (rows * columns_of_row) + row * columns_of_row +
+           loopsmith::call(i64, op("bitwise_xor"), {part, turn}) * columns_of_part +
+           floormod(column, columns_of_part);
+  };
+  const Expr row = floormod(Expr(warp), 4) * 16 + layout.row;
+  const Expr a = is_text(1, "row") ? place(row, k, 64) : place(k, row, steps);
+  const Expr b =
+      is_text(2, "col") ? place(layout.column, k, columns) : place(k, layout.column, steps);
+  const Expr product =
+      cast(sum, loopsmith::load(left, {a})) * cast(sum, loopsmith::load(right, {b}));
+  const Stmt update = loopsmith::store(results, loopsmith::load(results, {r}) + product, {r});
+  const Expr none = int_imm(i64, 0);
+  loops_of_instructions_.push_back(
+      for_loop(r, none, int_imm(i64, columns / 2), for_loop(k, none, int_imm(i64, steps), update)));
+  stmt(loops_of_instructions_.back());
   return {integer(0), 0};
 }
 

@@ -133,10 +133,12 @@ class Compiler {
 
   // compile_warp.cc
   Register lane_of_thread(const Call& call);
+  Register warp_of_thread();
   Ptr<Buffer> elements_behind(const Value& pointer, std::int64_t count, DataType type);
   Value taken_from(const Expr& lane, DataType gift);
   void give_to_warp(const Ptr<Buffer>& elements, int count);
   Value multiply_tiles(const Call& call);
+  Value multiply_shared_tiles(const Call& call, std::string_view shape);
   Value load_matrices(const Call& call);
 
   Value all_reduce(const Call& call);
@@ -221,6 +223,7 @@ class Compiler {
   std::unordered_set<const Object*> of_views_;       ///< Variables that views give a value.
   std::unordered_map<const Object*, Value> known_;   ///< Of expressions.
   std::vector<Expr> meanings_;                       ///< Of intrinsics; `known_` has their nodes.
+  std::vector<Stmt> loops_of_instructions_;          ///< What they do, as loops.
   std::vector<Expr> kept_;                           ///< Those, so that none has another's address.
   std::unordered_map<const Object*, BufferPlace> buffers_;
   std::vector<const Object*> defined_;                   ///< The keys of `buffers_`, in order.

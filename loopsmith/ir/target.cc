@@ -174,25 +174,28 @@ GpuLimits gpu_limits(const Target& target) {
   constexpr std::int64_t any = std::numeric_limits<std::int32_t>::max();
   constexpr std::int64_t max_blocks = 65535;
   // Every GPU with CUDA since sm_50; of OpenCL what all current devices have.
-  GpuLimits limits = target.kind() == TargetKind::cuda
-                         ? GpuLimits{.threads_per_block = 1024,
-                                     .shared_bytes_per_block = 48 * 1024,
-                                     .shared_pool_bytes = cuda_pool_bytes(target),
-                                     .registers_per_block = 65536,
-                                     .warp_size = 32,
-                                     .has_async_copies = cuda_arch_number(target) >= 80,
-                                     .has_tensor_cores = cuda_arch_number(target) >= 80,
-                                     .blocks = {any, max_blocks, max_blocks},
-                                     .threads = {1024, 1024, 64}}
-                         : GpuLimits{.threads_per_block = 1024,
-                                     .shared_bytes_per_block = 32 * 1024,
-                                     .shared_pool_bytes = 32 * 1024,
-                                     .registers_per_block = any,
-                                     .warp_size = 1,
-                                     .has_async_copies = false,
-                                     .has_tensor_cores = false,
-                                     .blocks = {any, any, any},
-                                     .threads = {1024, 1024, 1024}};
+  GpuLimits limits =
+      target.kind() == TargetKind::cuda
+          ? GpuLimits{.threads_per_block = 1024,
+                      .shared_bytes_per_block = 48 * 1024,
+                      .shared_pool_bytes = cuda_pool_bytes(target),
+                      .registers_per_block = 65536,
+                      .warp_size = 32,
+                      .has_async_copies = cuda_arch_number(target) >= 80,
+                      .has_tensor_cores = cuda_arch_number(target) >= 80,
+                      .has_warpgroup_products = target.get("arch", "sm_80") == "sm_90a",
+                      .blocks = {any, max_blocks, max_blocks},
+                      .threads = {1024, 1024, 64}}
+          : GpuLimits{.threads_per_block = 1024,
+                      .shared_bytes_per_block = 32 * 1024,
+                      .shared_pool_bytes = 32 * 1024,
+                      .registers_per_block = any,
+                      .warp_size = 1,
+                      .has_async_copies = false,
+                      .has_tensor_cores = false,
+                      .has_warpgroup_products = false,
+                      .blocks = {any, any, any},
+                      .threads = {1024, 1024, 1024}};
   const std::int64_t threads = target.get_int("max_num_threads", limits.threads_per_block);
   limits.threads_per_block = target.get_int("max_threads_per_block", threads);
   limits.shared_bytes_per_block =

@@ -52,10 +52,11 @@ struct GpuLimits {
   std::int64_t shared_pool_bytes;  ///< The same where a launch gives it: scope shared.dyn.
   std::int64_t registers_per_block;
   std::int64_t warp_size;
-  bool has_async_copies;    ///< From global into shared memory, while threads go on.
-  bool has_tensor_cores;    ///< Warps multiply tiles of matrices; see fragments.h.
-  std::int64_t blocks[3];   ///< Along x, y and z.
-  std::int64_t threads[3];  ///< Along x, y and z.
+  bool has_async_copies;        ///< From global into shared memory, while threads go on.
+  bool has_tensor_cores;        ///< Warps multiply tiles of matrices; see fragments.h.
+  bool has_warpgroup_products;  ///< Four warps do so from shared memory, on sm_90a.
+  std::int64_t blocks[3];       ///< Along x, y and z.
+  std::int64_t threads[3];      ///< Along x, y and z.
 };
 
 /// The limits of a target `cuda` or `opencl`: its options, or what devices of its kind have.

@@ -14,28 +14,10 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/transform/thread_axes.h"
+#include "loopsmith/transform/warp_instruction.h"
 
 namespace loopsmith {
 namespace {
-
-/// What a product has a tile for.
-FragmentUse use_of(const Buffer& tile) {
-  switch (memory_scope(tile)) {
-    case MemoryScope::matrix_a: return FragmentUse::left;
-    case MemoryScope::matrix_b: return FragmentUse::right;
-    default: return FragmentUse::results;
-  }
-}
-
-bool has_fragments(const Stmt& body) {
-  bool found = false;
-  pre_order_visit(body, [&](const Ref& ref) {
-    const auto* allocate = ref.as<Allocate>();
-    found = found || (allocate && is_fragment(memory_scope(*allocate->buffer_var)));
-    return !found && !is_expr(*ref.get());
-  });
-  return found;
-}
 
 /// Whether rows and columns have changed places.
 enum class Orientation : std::uint8_t { as_is, transposed };
@@ -51,85 +33,6 @@ struct Demand {
   }
 };
 
-/// What stands under a mark.
-struct MarkedStore {
-  const BufferStore* store = nullptr;
-  std::vector<Ptr<For>> loops;
-};
-
-MarkedStore marked_store(const Stmt& body) {
-  MarkedStore marked;
-  for (Stmt at = body;;) {
-    if (const auto* loop = at.as<For>()) {
-      marked.loops.emplace_back(loop);
-      at = loop->body;
-    } else {
-      marked.store = at.as<BufferStore>();
-      return marked;
-    }
-  }
-}
-
-/// What a mark says.
-std::string instruction_of(const AttrStmt& mark) {
-  const auto* name = mark.value.as<StringImm>();
-  return name ? name->value : "";
-}
-
-void require_known(bool is_known, const AttrStmt& mark) {
-  require(is_known, ErrorKind::lower, "warp_instruction_is_known",
-          hint("use the tensor intrinsics that are built in, wmma_..."), mark.span,
-          "there is no warp instruction {} of such a form", instruction_of(mark));
-}
-
-/// The tile that an instruction shares out by its rows and columns: what it writes, or of a store
-/// what it reads.
-Ptr<Buffer> shared_out(const BufferStore& store) {
-  const auto* source = store.value.as<BufferLoad>();
-  if (source && is_fragment(memory_scope(*source->buffer))) return source->buffer;
-  return store.buffer;
-}
-
-Stmt spread(const AttrStmt& mark) {
-  const std::string name = instruction_of(mark);
-  const MarkedStore marked = marked_store(mark.body);
-  const std::size_t count = name == "mma" ? 3 : 2;
-  require_known(marked.store && marked.loops.size() == count, mark);
-  for (const Ptr<For>& loop : marked.loops) {
-    require_known(is_const_int(loop->extent, fragment_size) && is_const_int(loop->step, 1), mark);
-  }
-  const Ptr<For>& rows = marked.loops[0];
-  const Ptr<For>& columns = marked.loops[1];
-  const DataType type = rows->loop_var->dtype;
-  const Ptr<Var> t = var("t", type), r = var("r", type);
-  const Ptr<Buffer> tile = shared_out(*marked.store);
-  const FragmentUse use = use_of(*tile);
-  const FragmentLayout layout = fragment_layout(use, tile->dtype, name == "load_trans", t, r);
-  Stmt body(marked.store);
-  if (name == "mma") {
-    For steps = *marked.loops[2];
-    steps.body = body;
-    body = make(std::move(steps));
-  }
-  body = substitute(
-      body, {{rows->loop_var, rows->min + layout.row},
-             {columns->loop_var, columns->min + cast(columns->loop_var->dtype, layout.column)}});
-  const auto from_zero = [&](const Ptr<Var>& variable, std::int64_t extent, Stmt inside) {
-    return For{.loop_var = variable,
-               .min = int_imm(type, 0),
-               .extent = int_imm(type, extent),
-               .body = std::move(inside)};
-  };
-  AttrStmt made = mark;
-  made.body = make(from_zero(r, elements_of_thread, std::move(body)));
-  For threads = from_zero(t, threads_of_warp, make(std::move(made)));
-  threads.kind = ForKind::thread_binding;
-  threads.thread_binding = make(IterVar{.var = var("threadIdx.x", type),
-                                        .iter_type = IterType::thread_index,
-                                        .thread_tag = std::string(tag_of(ThreadAxis::thread_x))});
-  return make(std::move(threads));
-}
-
 /// The kernel of one launch.
 class RegisterAllocator {
  public:
@@ -139,6 +42,16 @@ class RegisterAllocator {
       thread_ = loop->loop_var;
       analyzer_.bind(thread_, range(int_imm(thread_->dtype, 0), loop->extent));
       is_warp_ = is_const_int(loop->extent, threads_of_warp);
+    }
+    std::int64_t warps = 1;
+    for (const ThreadAxis axis : {ThreadAxis::thread_y, ThreadAxis::thread_z}) {
+      const auto found = std::ranges::find_if(
+          launch.threads, [&](const Ptr<For>& each) { return thread_axis_of(*each) == axis; });
+      if (found == launch.threads.end()) continue;
+      const For& loop = **found;
+      warp_ = warp_ + cast(i32, loop.loop_var) * static_cast<int>(warps);
+      analyzer_.bind(loop.loop_var, range(int_imm(loop.loop_var->dtype, 0), loop.extent));
+      if (const std::int64_t* extent = as_int(loop.extent)) warps *= *extent;
     }
   }
 
@@ -210,14 +123,14 @@ class RegisterAllocator {
 
   Stmt instruction(const std::string& name, const AttrStmt& mark) {
     const MarkedStore marked = marked_store(mark.body);
-    const bool is_product = name == "mma";
     // Launches have as many along x as what was shared out among lanes.
     check(thread_ && is_warp_, "fragments_in_registers", "{} runs on no warp", name);
-    require_known(marked.store && marked.loops.size() == (is_product ? 2 : 1), mark);
+    require_known(marked.store && marked.loops.size() == (is_product(name) ? 2 : 1), mark);
     for (const Ptr<For>& loop : marked.loops) {
       analyzer_.bind(loop->loop_var, range(loop->min, loop->extent));
     }
-    return is_product ? product(marked, mark) : copy_of_tile(marked, mark);
+    if (name == "wgmma") return warpgroup_product(marked, mark);
+    return is_product(name) ? product(marked, mark) : copy_of_tile(marked, mark);
   }
 
   // ---- Copies ----
@@ -443,6 +356,78 @@ class RegisterAllocator {
     return seq(std::move(halves));
   }
 
+  /// `wgmma`: four warps multiply 64 rows, each has 16 of the results. Operands lie in shared
+  /// memory as `swizzle_operands` says.
+  Stmt warpgroup_product(const MarkedStore& marked, const AttrStmt& mark) {
+    const BufferStore& store = *marked.store;
+    const Ptr<Var>& r = marked.loops[0]->loop_var;
+    const Ptr<Var>& k = marked.loops[1]->loop_var;
+    const BufferLoad* operands[2] = {};
+    pre_order_visit(store.value, [&](const Ref& ref) {
+      const auto* found = ref.as<BufferLoad>();
+      if (found && is_shared(memory_scope(*found->buffer))) {
+        operands[is_same_in_next_row(*found, r) ? 1 : 0] = found;
+      }
+      return true;
+    });
+    require(operands[0] && operands[1] && memory_scope(*store.buffer) == MemoryScope::accumulator,
+            ErrorKind::lower, "product_is_of_shared_tiles",
+            hint("cache its operands in shared.dyn"), mark.span,
+            "wgmma multiplies tiles in shared.dyn into wmma.accumulator");
+    own_elements(*store.buffer, store.indices, r, mark);
+    Expr addresses[2];
+    bool has_steps_last[2];
+    for (int side = 0; side < 2; ++side) {
+      const BufferLoad& load = *operands[side];
+      const std::size_t last = load.indices.size() - 1;
+      Substitution start = first(r);
+      start[k] = int_imm(k->dtype, 0);
+      BufferLoad from = load;
+      from.indices = at(load.indices, start);
+      has_steps_last[side] = analyzer_.can_prove_equal(
+          load.indices[last], from.indices[last] + cast(from.indices[last].dtype(), k));
+      if (side == 0) {
+        Expr& row = from.indices[has_steps_last[0] ? last - 1 : last];
+        row = first_of_four_warps(row, mark);
+      }
+      addresses[side] = call(op("address_of"), {make(std::move(from))});
+    }
+    const Expr results =
+        call(op("address_of"),
+             {load(registers_.at(store.buffer.get()), element(store.indices, r, int_imm(i32, 0)))});
+    const DataType type = operands[0]->buffer->dtype, sum = store.buffer->dtype;
+    const Expr zero = int_imm(i32, 0);
+    const std::string shape = fmt::format("m64n{}k{}", *as_int(marked.loops[0]->extent) * 2,
+                                          *as_int(marked.loops[1]->extent));
+    return make(Evaluate{
+        .value = call(sum, op("ptx_mma"),
+                      {string_imm(shape), string_imm(has_steps_last[0] ? "row" : "col"),
+                       string_imm(has_steps_last[1] ? "col" : "row"), string_imm(ptx_name(type)),
+                       string_imm(ptx_name(type)), string_imm(ptx_name(sum)), addresses[0], zero,
+                       addresses[1], zero, results, zero, int_imm(boolean, 0)})});
+  }
+
+  /// True of the right operand: thread 4 has the first element of the second row of the results.
+  bool is_same_in_next_row(const BufferLoad& load, const Ptr<Var>& r) {
+    const Substitution next = {{thread_, int_imm(thread_->dtype, 4)}, {r, int_imm(r->dtype, 0)}};
+    const std::vector<Expr> of_first = at(load.indices, first(r)), of_next = at(load.indices, next);
+    return std::ranges::equal(of_first, of_next, [&](const Expr& a, const Expr& b) {
+      return analyzer_.can_prove_equal(a, b);
+    });
+  }
+
+  /// The row at which the first of four warps begins, of that where this one does.
+  Expr first_of_four_warps(const Expr& row, const AttrStmt& mark) {
+    const Expr number = cast(i32, floordiv(row, 16));
+    require(analyzer_.can_prove(floormod(number - warp_, 4) == 0), ErrorKind::lower,
+            "warps_have_rows_in_turn",
+            hint("bind the loop over the 16 rows of each warp to threadIdx.y or threadIdx.z, and "
+                 "no other loop to the other"),
+            mark.span,
+            "wgmma: four warps one after another need rows of the left operand one after another");
+    return analyzer_.simplify(floordiv(row, 64) * 64);
+  }
+
   static std::string ptx_name(DataType type) {
     if (type == f16) return "fp16";
     if (type == bf16) return "bf16";
@@ -451,6 +436,7 @@ class RegisterAllocator {
   }
 
   Ptr<Var> thread_;
+  Expr warp_ = int_imm(i32, 0);  ///< The number of a warp in its block.
   bool is_warp_ = false;
   Analyzer analyzer_;
   std::unordered_map<const Object*, Ptr<Buffer>> registers_;  ///< By the buffer of tiles.
@@ -458,38 +444,6 @@ class RegisterAllocator {
 };
 
 }  // namespace
-
-Ptr<PrimFunc> fragments_in_shared_memory(const Ptr<PrimFunc>& func, bool has_tensor_cores) {
-  if (has_tensor_cores || !has_fragments(func->body)) return func;
-  Rewriter rewrite;
-  rewrite.on<Allocate>([&](const Allocate& node) -> Stmt {
-    if (!is_fragment(memory_scope(*node.buffer_var))) return rewrite.children(node);
-    Allocate copy = node;
-    copy.buffer_var = with_scope(*node.buffer_var, MemoryScope::shared);
-    rewrite.replace_variable(node.buffer_var, copy.buffer_var);
-    rewrite.forget();
-    if (const auto* decl = node.body.as<DeclBuffer>()) {
-      Buffer moved = *decl->buffer;
-      moved.data = copy.buffer_var;
-      const Ptr<Buffer> buffer = make(std::move(moved));
-      rewrite.replace_buffer(decl->buffer, buffer);
-      rewrite.forget();
-      copy.body = make(DeclBuffer{.buffer = buffer, .body = rewrite(decl->body)});
-    } else {
-      copy.body = rewrite(node.body);
-    }
-    return make(std::move(copy));
-  });
-  return rewrite.body_of(func);
-}
-
-Ptr<PrimFunc> spread_over_warps(const Ptr<PrimFunc>& func) {
-  Rewriter rewrite;
-  rewrite.on<AttrStmt>([&](const AttrStmt& node) -> Stmt {
-    return node.attr_key == warp_instruction ? spread(node) : Stmt(rewrite.children(node));
-  });
-  return rewrite.body_of(func);
-}
 
 Ptr<PrimFunc> fragments_in_registers(const Ptr<PrimFunc>& func) {
   if (!has_fragments(func->body)) return func;

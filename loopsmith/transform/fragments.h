@@ -8,8 +8,9 @@
 namespace loopsmith {
 
 /// The attribute around what an instruction does that all threads of a warp run together: `load`,
-/// `load_trans`, `store`, `fill` and `mma` of tiles of 16 x 16. Inside are loops over rows, columns
-/// and steps of a sum, which compute the same.
+/// `load_trans`, `store`, `fill` and `mma` of tiles of 16 x 16; `wgmma` of 16 rows by any multiple
+/// of 16 columns and steps, which four warps do together. Inside are loops over rows, columns and
+/// steps of a sum, which compute the same.
 inline constexpr std::string_view warp_instruction = "warp_instruction";
 
 /// For targets without tensor cores: fragments are memory that threads share, and the loops are

@@ -88,6 +88,8 @@ constexpr Pass lowering[] = {
     // After barriers were placed by what the loops of instructions access.
     {"fragments_in_registers", run_if<&LowerOptions::tensor_cores, fragments_in_registers>,
      Form::loops},
+    // When all accesses are known by rows and columns.
+    {"swizzle_operands", run_if<&LowerOptions::tensor_cores, swizzle_operands>, Form::loops},
     // Before indices lose their dimensions: conditions and indices are related most simply here.
     {"simplify", run<simplify>, Form::loops},
     {"flatten_buffers", run<flatten_buffers>, Form::flat, still_simple},

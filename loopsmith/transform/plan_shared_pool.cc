@@ -108,8 +108,10 @@ class PoolPlanner {
       if (parts_[i].is_beside(part)) beside.push_back(&parts_[i]);
     }
     std::ranges::sort(beside, {}, [](const PoolPart* other) { return other->offset; });
+    const std::int64_t alignment = part.allocate->annotations.get_int(pool_alignment_key, 1);
     for (const PoolPart* other : beside) {
-      if (part.shares_with(*other)) part.offset = other->end();
+      if (!part.shares_with(*other)) continue;
+      part.offset = (other->end() + alignment - 1) / alignment * alignment;
     }
   }
 

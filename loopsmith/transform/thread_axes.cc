@@ -56,6 +56,12 @@ bool has_block_barrier(const Stmt& stmt) {
   return found;
 }
 
+bool multiplies_in_warpgroups(const Call& call) {
+  const auto* shape =
+      call.op == op("ptx_mma") && !call.args.empty() ? call.args[0].as<StringImm>() : nullptr;
+  return shape && shape->value.starts_with("m64") && call.args.size() > 10;
+}
+
 Ptr<Var> with_scope(const Var& pointer, MemoryScope scope) {
   Var copy = pointer;
   PointerType type = *pointer.pointer;

@@ -23,6 +23,9 @@ Stmt block_barrier(MemoryScope scope);
 /// True when threads wait for each other in `stmt`.
 bool has_block_barrier(const Stmt& stmt);
 
+/// True of a product that four warps do together, `ptx_mma` of shape m64n...
+bool multiplies_in_warpgroups(const Call& call);
+
 /// A pointer to memory of another scope.
 Ptr<Var> with_scope(const Var& pointer, MemoryScope scope);
 
@@ -46,6 +49,8 @@ Stmt launch_stmt(const Launch& launch);
 std::int64_t bytes_in_shared_pool(const Allocate& allocate);
 /// The annotation of an allocation that says at which byte of that memory it begins.
 inline constexpr std::string_view pool_offset_key = "shared_pool_offset";
+/// The annotation of an allocation that is to begin at a multiple of so many bytes.
+inline constexpr std::string_view pool_alignment_key = "shared_pool_alignment";
 /// What all of a launch take, after `plan_shared_pool`.
 std::int64_t bytes_in_shared_pool(const Launch& launch);
 

@@ -133,7 +133,7 @@ int cuDeviceGetName(char* name, int size, int) {
 }
 int cuDeviceGetAttribute(int* value, int attribute, int) {
   const bool is_grid = attribute >= 5 && attribute <= 7;
-  *value = attribute == 75 ? 8 : attribute == 76 ? 0 : attribute == 8 ? 49152 : 1024;
+  *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 8 ? 49152 : 1024;
   if (is_grid) *value = attribute == 5 ? INT32_MAX : 65535;
   return fine;
 }
@@ -198,7 +198,7 @@ int cuModuleGetFunction(void** function, void* module, const char* name) {
 }
 int cuFuncSetAttribute(void*, int attribute, int value) {
   // As on sm_80: the largest size of shared memory that a launch gives.
-  return attribute == 8 && value <= 163 * 1024 ? fine : failed;
+  return attribute == 8 && value <= 227 * 1024 ? fine : failed;
 }
 int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned pool_bytes, void*,

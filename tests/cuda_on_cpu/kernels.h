@@ -373,6 +373,66 @@ inline void ls_mma_m16n8k16_int8_int32(void* results, const void* left, const vo
       static_cast<std::int32_t*>(results), left, right, [](std::int8_t x) { return int(x); },
       [](std::int32_t sum, int product) { return sum + product; });
 }
+
+namespace cuda_on_cpu {
+
+/// An element of a tile in shared memory: rows of 128 bytes, whose parts of 16 bytes take turns by
+/// the address of the row, `apart` bytes from one 64 columns to the next.
+template <class T>
+T swizzled_element(const void* tile, int row, int column, int apart) {
+  const auto* begin = reinterpret_cast<const unsigned char*>(pool.data());
+  std::size_t at = static_cast<const unsigned char*>(tile) - begin;
+  at += std::size_t(column / 64) * apart + std::size_t(row) * 128 + column % 64 * sizeof(T);
+  at ^= (at >> 7 & 7) << 4;
+  T element;
+  std::memcpy(&element, begin + at, sizeof element);
+  return element;
+}
+
+/// results[r] += left * right of m64n...k64: this thread's of the 16 rows of its warp.
+template <int columns, bool left_has_steps_last, bool right_has_steps_last, class Widen>
+void multiply_from_shared(void* results, const void* left, const void* right, Widen widen) {
+  constexpr int steps = 64, apart = steps * 128;
+  using T = std::uint16_t;
+  const int lane = static_cast<int>(current % warp_size);
+  const int warp = static_cast<int>(current / warp_size % 4);
+  for (int r = 0; r < columns / 2; ++r) {
+    const int row = warp * 16 + lane / 4 + r / 2 % 2 * 8, column = lane % 4 * 2 + r % 2 + r / 4 * 8;
+    float& sum = static_cast<float*>(results)[r];
+    for (int k = 0; k < steps; ++k) {
+      const T a = left_has_steps_last ? swizzled_element<T>(left, row, k, apart)
+                                      : swizzled_element<T>(left, k, row, apart);
+      const T b = right_has_steps_last ? swizzled_element<T>(right, column, k, apart)
+                                       : swizzled_element<T>(right, k, column, apart);
+      sum += widen(a) * widen(b);
+    }
+  }
+}
+
+}  // namespace cuda_on_cpu
+
+inline void ls_fence_for_products() {}
+
+#define LS_WARPGROUP_PRODUCT(columns, type, widen, left, right)                            \
+  inline void ls_mma_m64n##columns##k64_##type##_fp32_##left##_##right(                    \
+      void* results, const void* a, const void* b) {                                       \
+    constexpr bool rows = #left[0] == 'r', by_columns = #right[0] == 'c';                  \
+    cuda_on_cpu::multiply_from_shared<columns, rows, by_columns>(results, a, b,            \
+                                                                 cuda_on_cpu::widen);      \
+  }
+#define LS_WARPGROUP_PRODUCTS(columns)                                \
+  LS_WARPGROUP_PRODUCT(columns, fp16, from_half, row, row)            \
+  LS_WARPGROUP_PRODUCT(columns, fp16, from_half, row, col)            \
+  LS_WARPGROUP_PRODUCT(columns, fp16, from_half, col, row)            \
+  LS_WARPGROUP_PRODUCT(columns, fp16, from_half, col, col)            \
+  LS_WARPGROUP_PRODUCT(columns, bf16, from_bfloat, row, row)          \
+  LS_WARPGROUP_PRODUCT(columns, bf16, from_bfloat, row, col)          \
+  LS_WARPGROUP_PRODUCT(columns, bf16, from_bfloat, col, row)          \
+  LS_WARPGROUP_PRODUCT(columns, bf16, from_bfloat, col, col)
+LS_WARPGROUP_PRODUCTS(64)
+LS_WARPGROUP_PRODUCTS(128)
+LS_WARPGROUP_PRODUCTS(256)
+
 inline void ls_load_matrix_x4(void* into, const void* row) {
   cuda_on_cpu::load_matrices(into, row, 4, false);
 }

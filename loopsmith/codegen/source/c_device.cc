@@ -49,10 +49,21 @@ void CWriter::refuse_on_device(const Object& node, std::string_view what,
        "target {}: {} cannot stand in a kernel ({})", module_.dialect.name, what, function_name_);
 }
 
+void CWriter::begin_kernel(const Stmt& body) {
+  pre_order_visit(body, [&](const Ref& ref) {
+    const auto* call = ref.as<Call>();
+    multiplies_in_warpgroups_ =
+        multiplies_in_warpgroups_ || (call && multiplies_in_warpgroups(*call));
+    return !multiplies_in_warpgroups_;
+  });
+}
+
 /// tvm_storage_sync(scope).
 void CWriter::wait_for_threads(const Call& call) {
   const auto* scope = call.args.empty() ? nullptr : call.args[0].as<StringImm>();
   const bool is_global = scope && memory_scope(scope->value) == MemoryScope::global;
+  // Products of four warps see shared memory in another way than threads do.
+  if (multiplies_in_warpgroups_) line(module_.helpers.instruction("ls_fence_for_products") + "();");
   line(is_global ? module_.dialect.global_barrier : module_.dialect.barrier);
 }
 
@@ -239,13 +250,14 @@ CText CWriter::warp_instruction_call(const Call& call) {
   std::vector<std::size_t> operands;
   if (call.op == op("ptx_mma")) {
     name = fmt::format("ls_mma_{}_{}_{}", text(0), text(3), text(5));
+    if (multiplies_in_warpgroups(call)) name += fmt::format("_{}_{}", text(1), text(2));
     operands = {10, 6, 8};
   } else {
     name = fmt::format("ls_load_matrix_x{}{}", value(call.args[1]).text,
                        is_const_int(call.args[0], 1) ? "_trans" : "");
     operands = {3, 5};
   }
-  if (!has_cuda_instruction(name)) {
+  if (!cuda_instruction(name)) {
     refuse_on_device(call,
                      fmt::format("{}, which is no instruction that is known,", name.substr(3)),
                      "use the tensor intrinsics wmma_...");

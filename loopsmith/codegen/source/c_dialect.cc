@@ -118,7 +118,7 @@ typedef unsigned long long uint64_t;
 #define LS_INLINE static __device__ inline
 /* Shared memory of which the launch says how much there is. */
 #ifndef LS_SHARED_POOL
-#define LS_SHARED_POOL(name) extern __shared__ LS_ALIGNED(16) unsigned char name[]
+#define LS_SHARED_POOL(name) extern __shared__ LS_ALIGNED(1024) unsigned char name[]
 #endif
 
 )";

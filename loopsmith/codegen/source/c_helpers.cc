@@ -114,11 +114,12 @@ std::string CHelpers::operation(std::string_view name, DataType dtype) {
 std::string CHelpers::instruction(std::string_view name) {
   std::string full(name);
   if (!is_new(full)) return full;
-  const std::string_view text = cuda_instruction(name);
-  if (text.find("ls_shared_address(") != std::string_view::npos) {
-    instruction("ls_shared_address");
+  const std::optional<std::string> text = cuda_instruction(name);
+  check(text.has_value(), "codegen", "CUDA has no instruction {}", name);
+  for (const char* other : {"ls_shared_address", "ls_tile_descriptor"}) {
+    if (name != other && text->find(fmt::format("{}(", other)) != text->npos) instruction(other);
   }
-  text_ += fmt::format("#ifndef LS_INSTRUCTIONS\n{}#endif\n\n", text);
+  text_ += fmt::format("#ifndef LS_INSTRUCTIONS\n{}#endif\n\n", *text);
   return full;
 }
 

@@ -100,6 +100,8 @@ class CWriter {
   bool is_bound(const Ref& var) const { return variables_.contains(var.get()); }
   /// The function gives a value, which it stores there.
   void set_result(std::string place) { result_ = std::move(place); }
+  /// What follows is the body of a kernel.
+  void begin_kernel(const Stmt& body);
   void line(std::string_view text);
   void statement(const Stmt& stmt);
   CText value(const Expr& expr, const CLane& lane = {});
@@ -250,6 +252,7 @@ class CWriter {
   std::int64_t stack_bytes_ = 0;
   int loop_depth_ = 0;
   bool is_loop_body_ = false;
+  bool multiplies_in_warpgroups_ = false;  ///< Somewhere in the kernel.
   bool starts_copies_ = false;  ///< Inside `async_scope`: copies are started, and done later.
   bool is_precise_ = false;     ///< Inside `precise`: nothing is contracted.
 };

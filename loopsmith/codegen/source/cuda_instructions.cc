@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/codegen/source/cuda_instructions.h"
 
+#include <fmt/format.h>
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <iterator>
-
-#include "loopsmith/support/error.h"
+#include <ranges>
+#include <vector>
 
 namespace loopsmith::detail {
 namespace {
@@ -116,18 +119,90 @@ LS_INLINE unsigned ls_shared_address(const void* memory) {
                : "memory");
 }
 )"},
+    {"ls_fence_for_products", R"(/* What threads have stored in shared memory, products see. */
+LS_INLINE void ls_fence_for_products(void) {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+)"},
+    {"ls_tile_descriptor",
+     R"(/* Rows of 128 bytes in shared memory, swizzled; `columns` bytes on, the next 64. */
+LS_INLINE uint64_t ls_tile_descriptor(const void* tile, uint64_t columns) {
+  const uint64_t rows = 1024, swizzle_128 = 1;
+  return (uint64_t)((ls_shared_address(tile) & 0x3ffffu) >> 4) | (columns >> 4) << 16 |
+         (rows >> 4) << 32 | swizzle_128 << 62;
+}
+)"},
 };
+
+/// A product that four warps do together.
+struct WarpgroupProduct {
+  int columns = 0, steps = 0;
+  std::string_view type;
+  bool left_has_steps_last = false, right_has_steps_last = false;
+};
+
+/// `ls_mma_m64n128k64_fp16_fp32_row_col`: results, operands, and how these lie.
+std::optional<WarpgroupProduct> warpgroup_product(std::string_view name) {
+  std::vector<std::string_view> words;
+  for (const auto word : std::views::split(name, '_')) words.emplace_back(word.begin(), word.end());
+  if (words.size() != 7 || words[1] != "mma" || !words[2].starts_with("m64n")) return {};
+  const std::string_view shape = words[2].substr(4);
+  const std::size_t mark = shape.find('k');
+  WarpgroupProduct product{.type = words[3] == "fp16" ? "f16" : words[3],
+                           .left_has_steps_last = words[5] == "row",
+                           .right_has_steps_last = words[6] == "col"};
+  const auto read = [](std::string_view digits, int& number) {
+    const char* end = digits.data() + digits.size();
+    return std::from_chars(digits.data(), end, number).ptr == end;
+  };
+  const bool is_known = mark != shape.npos && read(shape.substr(0, mark), product.columns) &&
+                        read(shape.substr(mark + 1), product.steps) && product.columns % 64 == 0 &&
+                        product.columns > 0 && product.columns <= 256 && product.steps == 64 &&
+                        (product.type == "f16" || product.type == "bf16") && words[4] == "fp32";
+  return is_known ? std::optional(product) : std::nullopt;
+}
+
+/// `wgmma` takes 16 steps of the sum: rows of 16 elements in a tile by rows, or 16 rows.
+std::string text_of(std::string_view name, const WarpgroupProduct& product) {
+  const int results = product.columns / 2;
+  std::string outputs, operands;
+  for (int i = 0; i < results; ++i) {
+    outputs += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
+    operands += fmt::format("{}\"+f\"(c[{}])", i == 0 ? "" : ", ", i);
+  }
+  std::string text = fmt::format(
+      "LS_INLINE void {}(void* results, const void* left, const void* right) {{\n"
+      "  float* const c = (float*)results;\n"
+      "  const uint64_t a = ls_tile_descriptor(left, {}), b = ls_tile_descriptor(right, {});\n"
+      "  asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n",
+      name, product.left_has_steps_last ? 16 : product.steps * 128,
+      product.right_has_steps_last ? 16 : product.steps * 128);
+  // Descriptors count parts of 16 bytes.
+  const int left_step = product.left_has_steps_last ? 2 : 128;
+  const int right_step = product.right_has_steps_last ? 2 : 128;
+  for (int k = 0; k < product.steps / 16; ++k) {
+    text += fmt::format(
+        "  asm volatile(\n"
+        "      \"{{.reg .pred p; setp.ne.b32 p, 1, 0;\"\n"
+        "      \"wgmma.mma_async.sync.aligned.m64n{0}k16.f32.{1}.{1} {{{2}}}, \"\n"
+        "      \"%{3}, %{4}, p, 1, 1, {5}, {6};}}\"\n"
+        "      : {7}\n"
+        "      : \"l\"(a + {8}), \"l\"(b + {9}));\n",
+        product.columns, product.type, outputs, results, results + 1,
+        product.left_has_steps_last ? 0 : 1, product.right_has_steps_last ? 0 : 1, operands,
+        k * left_step, k * right_step);
+  }
+  return text +
+         "  asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n"
+         "  asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");\n}\n";
+}
 
 }  // namespace
 
-std::string_view cuda_instruction(std::string_view name) {
+std::optional<std::string> cuda_instruction(std::string_view name) {
+  if (const auto product = warpgroup_product(name)) return text_of(name, *product);
   const auto* found = std::ranges::find(table, name, &Instruction::name);
-  check(found != std::end(table), "codegen", "CUDA has no instruction {}", name);
-  return found->text;
-}
-
-bool has_cuda_instruction(std::string_view name) {
-  return std::ranges::find(table, name, &Instruction::name) != std::end(table);
+  return found == std::end(table) ? std::nullopt : std::optional(std::string(found->text));
 }
 
 }  // namespace loopsmith::detail

@@ -67,6 +67,7 @@ class KernelWriter {
     for (std::size_t i = launch.memory.size(); i-- > 0;) {
       inside = with_body_of(launch.memory[i], std::move(inside));
     }
+    writer_.begin_kernel(inside);
     writer_.statement(inside);
     module_.functions += fmt::format("{}{}({}) {{\n{}}}\n\n", head(threads),
                                      c_identifier(func_.name()), parameters, writer_.take_text());

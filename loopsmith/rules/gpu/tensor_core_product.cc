@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products on tensor cores. A block of threads makes a tile of results, each of its warps a part of
-// it, which it holds in registers as fragments of 16 x 16. Tiles of the operands are copied into
+// it, which it holds in registers as fragments of 16 x 16, or 16 rows of it, where four warps
+// multiply together. Tiles of the operands are copied into
 // shared memory by 16 bytes, while those of the steps before are multiplied. Results that others
 // read, or of which a part is padding, go back through shared memory.
 #include "loopsmith/rules/gpu/tensor_core_product.h"
@@ -72,6 +73,17 @@ class TensorCoreTiler {
     }
     look_up_nest(schedule_, block_);
     product = *product_loops(schedule_, block_);
+    if (tiling_.is_of_warpgroups) {
+      multiply_in_warpgroups(product);
+    } else {
+      multiply_in_warps(product);
+    }
+    require_no_obligations(schedule_, "tensor_core_product");
+  }
+
+ private:
+  /// Each warp multiplies fragments, which it loads from shared memory.
+  void multiply_in_warps(const ProductLoops& product) {
     const auto [block_row, row, row_fragment, i] = cut(in_line(schedule_, product.rows), 0);
     const auto [block_column, column, column_fragment, j] =
         cut(in_line(schedule_, product.columns), 1);
@@ -97,7 +109,10 @@ class TensorCoreTiler {
     bind_all(schedule_, {block_row, block_column}, "blockIdx");
     bind(schedule_, row, "threadIdx.z");
     bind(schedule_, column, "threadIdx.y");
-    for (const BlockRV load : loads) share_tile(load, step);
+    for (const BlockRV load : loads) {
+      const BlockRV copy = share_tile(load, BufferSelector(0), step);
+      storage_align(schedule_, copy, BufferSelector(0), -2, 32, gap_of(types_.operand.bytes()));
+    }
     if (last) share_results(sums, *last, block_column);
     const BlockRV first = decompose_reduction(schedule_, block_, step);
     std::vector<Tile> tiles = {
@@ -116,10 +131,41 @@ class TensorCoreTiler {
     for (const Tile& tile : tiles) tensorize(schedule_, tile.loop, tile.intrinsic);
     for (const LoopRV loop : {row_fragment, column_fragment}) unroll(schedule_, loop);
     copy_ahead(schedule_, step, tiling_.stages);
-    require_no_obligations(schedule_, "tensor_core_product");
   }
 
- private:
+  /// Four warps together multiply 64 rows from shared memory; each has the results of 16 of them.
+  void multiply_in_warpgroups(const ProductLoops& product) {
+    const auto [block_row, warp, i] =
+        split(schedule_, in_line(schedule_, product.rows), {infer, tiling_.warps[0], 16}).take<3>();
+    const auto [block_column, j] =
+        split(schedule_, in_line(schedule_, product.columns), {infer, tiling_.tile[1]}).take<2>();
+    const auto [step, k] =
+        split(schedule_, in_line(schedule_, product.reduction), {infer, tiling_.step}).take<2>();
+    reorder(schedule_, {block_row, block_column, warp, step, i, j, k});
+    const BlockRV sums = cache_write(schedule_, block_, BufferSelector(0), "wmma.accumulator");
+    reverse_compute_at(schedule_, sums, warp, /*preserve_unit_loops=*/true);
+    const std::optional<BlockRV> last = take_over_results(sums, block_column);
+    const std::int64_t numbers[] = {product.row_operand, product.column_operand};
+    bool is_transposed[2];
+    for (int side = 0; side < 2; ++side) {
+      is_transposed[side] = reads_steps_last(schedule_, block_, numbers[side]) == (side == 1);
+    }
+    if (!product.batch.empty()) bind(schedule_, in_line(schedule_, product.batch), "blockIdx.z");
+    bind_all(schedule_, {block_row, block_column}, "blockIdx");
+    bind(schedule_, warp, "threadIdx.z");
+    for (const std::int64_t number : numbers) share_tile(block_, BufferSelector(number), step);
+    if (last) share_results(sums, *last, block_column);
+    const BlockRV first = decompose_reduction(schedule_, block_, step);
+    const std::vector<Tile> tiles = {
+        {i, fmt::format("wgmma_sync_16x{0}x{1}_{2}{2}{3}{4}", tiling_.tile[1], tiling_.step,
+                        types_.operand_name, types_.sum_name, suffix(is_transposed))},
+        tile_of(first, fmt::format("wmma_fill_16x16x16_{}", types_.sum_name)),
+        tile_of(sums, fmt::format("wmma_store_16x16x16_{}_{}", types_.sum_name,
+                                  last ? "shared_dyn" : "global"))};
+    for (const Tile& tile : tiles) tensorize(schedule_, tile.loop, tile.intrinsic);
+    copy_ahead(schedule_, step, tiling_.stages);
+  }
+
   /// A loop around a tile of 16 x 16, and what takes its place.
   struct Tile {
     LoopRV loop;
@@ -164,15 +210,15 @@ class TensorCoreTiler {
   }
 
   /// The part of an operand that a block of threads reads in one step.
-  void share_tile(BlockRV load, LoopRV step) {
-    const BlockRV copy = cache_read(schedule_, load, BufferSelector(0), scope_);
+  BlockRV share_tile(BlockRV reader, const BufferSelector& operand, LoopRV step) {
+    const BlockRV copy = cache_read(schedule_, reader, operand, scope_);
     compute_at(schedule_, copy, step, /*preserve_unit_loops=*/true);
     const std::int64_t bytes = types_.operand.bytes();
     const std::int64_t elements = count(schedule_, loops_inside(schedule_, copy, step)).value_or(1);
     const std::int64_t of_thread = elements / (tiling_.warp_count() * 32);
     share_out(schedule_, copy, step, threads(), std::clamp<std::int64_t>(of_thread, 1, 16 / bytes));
     inline_makers(schedule_, copy);
-    storage_align(schedule_, copy, BufferSelector(0), -2, 32, gap_of(bytes));
+    return copy;
   }
 
   void share_results(BlockRV sums, BlockRV last, LoopRV tile) {
@@ -213,7 +259,10 @@ bool tensor_core_product(Schedule& schedule, const Subject& subject, const RuleC
                                   .steps = count(schedule, product->reduction),
                                   .batch = count(schedule, product->batch),
                                   .operand_bytes = types->operand.bytes(),
-                                  .result_bytes = types->sum.bytes()};
+                                  .result_bytes = types->sum.bytes(),
+                                  .has_warpgroup_products = context.device.has_warpgroup_products &&
+                                                            types->operand.bits == 16 &&
+                                                            types->sum == f32};
   const std::optional<WarpTiling> tiling = warp_tiling(request, context.device);
   if (!tiling) return false;
   return attempt(schedule, [&] { TensorCoreTiler(schedule, block, *types, *tiling).run(); });

@@ -49,6 +49,26 @@ void share_out_to_warps(WarpTiling& tiling) {
   }
 }
 
+/// Tiles of 128 rows for two groups of four warps, where there are enough of them.
+std::optional<WarpTiling> warpgroup_tiling(const WarpTilingRequest& request,
+                                           const GpuLimits& device) {
+  for (const std::int64_t columns : {256, 128}) {
+    WarpTiling tiling{.tile = {128, columns}, .warps = {8, 1}, .step = 64, .stages = max_stages};
+    tiling.is_of_warpgroups = true;
+    // A block that has all registers takes all of the memory, too.
+    const int blocks = columns == 256 ? 1 : 2;
+    while (tiling.stages > 1 &&
+           shared_bytes_of(tiling, request) * blocks > device.shared_pool_bytes) {
+      --tiling.stages;
+    }
+    const bool has_steps = request.steps.value_or(tiling.step * max_stages) >= tiling.step * 2;
+    if (has_steps && tiling.stages > 1 && blocks_of(tiling, request) >= wanted_blocks) {
+      return tiling;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<WarpTiling> warp_tiling(const WarpTilingRequest& request, const GpuLimits& device) {
@@ -58,6 +78,9 @@ std::optional<WarpTiling> warp_tiling(const WarpTilingRequest& request, const Gp
   tiling.tile[0] = power_of_two(request.rows.value_or(max_rows), min_tile, max_rows);
   tiling.tile[1] = power_of_two(request.columns.value_or(max_columns), min_tile, max_columns);
   const auto halve_the_larger = [&] { tiling.tile[tiling.tile[1] >= tiling.tile[0] ? 1 : 0] /= 2; };
+  if (request.has_warpgroup_products) {
+    if (const auto large = warpgroup_tiling(request, device)) return large;
+  }
   while (blocks_of(tiling, request) < wanted_blocks &&
          std::max(tiling.tile[0], tiling.tile[1]) > 32)
     halve_the_larger();

@@ -13,6 +13,8 @@ struct WarpTilingRequest {
   std::optional<std::int64_t> rows, columns, steps;  ///< Extents, where they are known.
   std::optional<std::int64_t> batch = 1;
   std::int64_t operand_bytes = 2, result_bytes = 4;  ///< Of an element.
+  /// Whether four warps may multiply together, from operands in shared memory.
+  bool has_warpgroup_products = false;
 };
 
 /// How a block of threads makes a tile of results by fragments of 16 x 16.
@@ -21,6 +23,8 @@ struct WarpTiling {
   std::int64_t warps[2]{};  ///< Along both.
   std::int64_t step = 0;    ///< Of the reduction, whose tiles are in shared memory together.
   std::int64_t stages = 1;  ///< Steps of which tiles are in shared memory at once.
+  /// Whether four warps multiply together: each has 16 rows of the tile, and all of its columns.
+  bool is_of_warpgroups = false;
 
   std::int64_t fragments(int side) const { return tile[side] / warps[side] / 16; }
   std::int64_t warp_count() const { return warps[0] * warps[1]; }

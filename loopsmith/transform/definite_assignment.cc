@@ -54,9 +54,9 @@ class Coverage {
       std::optional<Bounds> may_read = covering(read);
       if (!all_written || !may_read) return false;
       narrow(written, write_, write_guards_, *all_written, &used);
-      narrow(read, read_, read_guards_, *may_read, nullptr);
+      if (read.dtype().is_scalar()) narrow(read, read_, read_guards_, *may_read, nullptr);
       // Whatever the conditions are, no program reads outside of its buffer.
-      may_read->min.push_back(zero_of(read.dtype()));
+      may_read->min.push_back(zero_of(may_read->min[0].dtype()));
       may_read->max.push_back(extents_[d] - int_imm(extents_[d].dtype(), 1));
       if (!lies_in(*may_read, *all_written)) return false;
     }
@@ -83,7 +83,7 @@ class Coverage {
   }
   /// Over all that is inside the common scope, itself left out.
   std::optional<arith::Interval> relaxed(const Expr& e) {
-    if (is_fixed(e)) return arith::Interval{e, e};
+    if (e.dtype().is_scalar() && is_fixed(e)) return arith::Interval{e, e};
     return table_.values(e, common_);
   }
 
@@ -106,7 +106,7 @@ class Coverage {
 /// The values of an index that runs over all of them: base + v0 + n0*v1 + n0*n1*v2 ..., with loops
 /// v of extents n, each in no other index; none when that is not so.
 std::optional<Bounds> Coverage::exact(const Expr& index) {
-  if (reads_memory(index)) return std::nullopt;
+  if (reads_memory(index) || !index.dtype().is_scalar()) return std::nullopt;
   struct RadixTerm {
     const For* loop;
     std::int64_t scale;

@@ -297,7 +297,7 @@ class Extractor {
 
   void bind(const Ptr<Var>& variable, const Expr& value) {
     if (variable->dtype.is_handle()) named_.emplace(variable.get(), memory_at(value));
-    forms_.bind(variable, forms_.linear(value));
+    forms_.bind(variable, value);
     surroundings_.push_back({Kind::binding, nullptr, value, variable});
   }
 

@@ -40,6 +40,12 @@ void Linearizer::bind(const Ptr<Var>& variable, std::optional<Linear> value) {
   values_[variable.get()] = std::move(value);
 }
 
+void Linearizer::bind(const Ptr<Var>& variable, const Expr& value) {
+  bind(variable, linear(value));
+  if (values_.at(variable.get()) || !value.dtype().is_index()) return;
+  if (auto form = polynomial(value)) polynomials_[variable.get()] = *std::move(form);
+}
+
 Symbol Linearizer::new_symbol(SymbolInfo info) {
   program_.symbols.push_back(std::move(info));
   return static_cast<Symbol>(program_.symbols.size() - 1);
@@ -232,6 +238,9 @@ std::optional<Polynomial> Linearizer::read_polynomial(const Expr& expr) {
   return deep_call([&]() -> std::optional<Polynomial> {
     const auto add = operands_of<Add>(expr), sub = operands_of<Sub>(expr),
                mul = operands_of<Mul>(expr);
+    if (const auto known = polynomials_.find(expr.get()); known != polynomials_.end()) {
+      return known->second;
+    }
     if ((!add && !sub && !mul) || nodes_left_ <= 0) {
       hopeless_ = false;
       const auto leaf = part(expr);
@@ -240,10 +249,27 @@ std::optional<Polynomial> Linearizer::read_polynomial(const Expr& expr) {
     }
     --nodes_left_;
     const Operands& sides = add ? *add : sub ? *sub : *mul;
-    const auto a = read_polynomial(sides.a), b = read_polynomial(sides.b);
+    const auto a = mul ? stride(sides.a) : read_polynomial(sides.a);
+    const auto b = mul ? stride(sides.b) : read_polynomial(sides.b);
     if (!a || !b) return std::nullopt;
     return mul ? product(*a, *b) : dependence::sum(*a, *b, add ? 1 : -1);
   });
+}
+
+/// A side of a product. A sum of sizes with a quotient in it, as (n - 1) // f + 1, is the extent of
+/// a loop, and so one stride: a parameter of its own.
+std::optional<Polynomial> Linearizer::stride(const Expr& expr) {
+  if (!expr.is<Add>() && !expr.is<Sub>()) return read_polynomial(expr);
+  hopeless_ = false;
+  const auto form = part(expr);
+  const bool has_quotient =
+      form && std::ranges::any_of(form->terms, [&](const Term& term) {
+        return program_.symbols[static_cast<std::size_t>(term.symbol)].source.is<FloorDiv>();
+      });
+  const auto one = has_quotient ? parameter(expr) : std::nullopt;
+  if (!one) return read_polynomial(expr);
+  program_.symbols[static_cast<std::size_t>(one->terms[0].symbol)].dividend = *form;
+  return polynomial_of(program_, *one);
 }
 
 bool Linearizer::add_clauses(const Expr& condition, bool holds, std::vector<Clause>& clauses) {

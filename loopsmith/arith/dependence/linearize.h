@@ -17,6 +17,8 @@ class Linearizer {
 
   /// From here on, `variable` is this form; nothing: a value that is not linear.
   void bind(const Ptr<Var>& variable, std::optional<Linear> value);
+  /// The same of the value of an expression, which may also be a polynomial.
+  void bind(const Ptr<Var>& variable, const Expr& value);
 
   /// The expression as a linear form. Divisions by constants, minima and maxima become symbols;
   /// what is made of sizes alone becomes a parameter.
@@ -46,9 +48,11 @@ class Linearizer {
   std::optional<Clause> alternatives(const Expr& condition, bool holds, bool& is_exact);
 
   std::optional<Polynomial> read_polynomial(const Expr& expr);
+  std::optional<Polynomial> stride(const Expr& expr);
 
   Program& program_;
   std::unordered_map<const Object*, std::optional<Linear>> values_;
+  std::unordered_map<const Object*, Polynomial> polynomials_;  ///< Of those that are not linear.
   std::unordered_map<Ref, Symbol, StructuralHash, StructuralEqual> parameters_;
   std::vector<Symbol> quotients_, maxima_;
   bool hopeless_ = false;  ///< Something in the expression is neither linear nor made of sizes.

@@ -29,9 +29,10 @@ enum class SymbolKind : std::uint8_t {
 
 struct SymbolInfo {
   SymbolKind kind = SymbolKind::parameter;
-  Interval range = {};       ///< Constants between which the values lie.
-  Expr source = nullptr;     ///< What a parameter is: a variable, or an expression of variables.
-  Linear dividend = {};      ///< Of a quotient; one form of a maximum.
+  Interval range = {};    ///< Constants between which the values lie.
+  Expr source = nullptr;  ///< What a parameter is: a variable, or an expression of variables.
+  /// Of a quotient; one form of a maximum; what a parameter is that stands for a sum of others.
+  Linear dividend = {};
   Linear other = {};         ///< Of a maximum.
   std::int64_t divisor = 0;  ///< Of a quotient; positive.
   Linear extent = {};        ///< Of a local.

@@ -123,7 +123,7 @@ MISTAKES = [
     (
         lambda sch, i: sch.split(i, [None, 4.0]),
         "split: the argument factors is [None, 4.0]",
-        "it takes typing.Sequence[ExprRV | int | None]",
+        "it takes typing.Sequence[ExprRV | Expr | int | None]",
     ),
     (lambda sch, i: sch.split(i, [None, "4"]), 'split: the argument factors is [None, "4"]', ""),
     (

@@ -44,7 +44,8 @@ Handles<BlockRV> ScheduleMethods::get_output_blocks(const BlockArgument& scope_b
   return handles_in<BlockRV>(call("get_output_blocks", {value_of(scope_block)}));
 }
 
-Handles<LoopRV> ScheduleMethods::split(const LoopArgument& loop, const std::vector<Factor>& factors,
+Handles<LoopRV> ScheduleMethods::split(const LoopArgument& loop,
+                                       const std::vector<SplitFactor>& factors,
                                        const std::optional<std::vector<std::string>>& names,
                                        bool preserve_unit_iters, bool disable_predication) {
   return handles_in<LoopRV>(

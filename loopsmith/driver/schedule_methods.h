@@ -35,12 +35,13 @@ class ScheduleMethods {
   /// The blocks of a scope, also those inside others, that write what it does not allocate.
   Handles<BlockRV> get_output_blocks(const BlockArgument& scope_block);
   /// Splits a loop into nested loops.
-  /// `factors`: The extents, outermost first; at most one is to be inferred: None, or -1.
+  /// `factors`: The extents, outermost first: numbers, or integer expressions of the function's
+  /// sizes, which count as 1 where they are less; at most one is to be inferred: None, or -1.
   /// `names`: Of the new loops.
   /// `preserve_unit_iters`: Whether loops of extent 1 stay in the bindings of blocks.
   /// `disable_predication`: Leaves out the guard; what runs beyond the old extent is then your
   /// affair.
-  Handles<LoopRV> split(const LoopArgument& loop, const std::vector<Factor>& factors,
+  Handles<LoopRV> split(const LoopArgument& loop, const std::vector<SplitFactor>& factors,
                         const std::optional<std::vector<std::string>>& names = {},
                         bool preserve_unit_iters = true, bool disable_predication = false);
   /// Makes one loop of nested ones. Of bounds that read an outer loop the new loop goes through all

@@ -18,8 +18,8 @@ struct SplitStep {
   IterVar parent;
   IterVar outer;
   IterVar inner;
-  std::int64_t factor = 0;  ///< The extent of `inner`; 0 where `nparts` is that of `outer`.
-  std::int64_t nparts = 0;
+  Expr factor;  ///< The extent of `inner`; null where `nparts` is that of `outer`.
+  Expr nparts;
   bool disable_predication = false;
 };
 

@@ -21,10 +21,11 @@ struct StageData;
 struct TensorIntrinDecl;
 using StageId = std::uint32_t;
 
-/// How an axis is split: by the extent of the inner axis, or of the outer one.
+/// How an axis is split: by the extent of the inner axis, or of the outer one. It is a number, or
+/// an integer expression of sizes, which counts as 1 where it is less.
 struct SplitBy {
-  std::optional<std::int64_t> factor = {};
-  std::optional<std::int64_t> nparts = {};
+  Expr factor = {};
+  Expr nparts = {};
   bool disable_predication = false;  ///< Leaves out the guard where it does not divide.
 };
 
@@ -43,12 +44,12 @@ class Stage {
 
   /// The axes `axis.outer`, `axis.inner` in the place of one.
   std::array<IterVar, 2> split(const IterVar& axis, const SplitBy& by);
-  std::array<IterVar, 2> split(const IterVar& axis, std::int64_t factor) {
+  std::array<IterVar, 2> split(const IterVar& axis, const Expr& factor) {
     return split(axis, SplitBy{.factor = factor});
   }
   /// x.outer, y.outer, x.inner, y.inner, in this order.
-  std::array<IterVar, 4> tile(const IterVar& x, const IterVar& y, std::int64_t x_factor,
-                              std::int64_t y_factor);
+  std::array<IterVar, 4> tile(const IterVar& x, const IterVar& y, const Expr& x_factor,
+                              const Expr& y_factor);
   /// One axis in the place of neighbours; without any, a new outermost one of extent 1.
   IterVar fuse(const std::vector<IterVar>& axes);
   Stage& reorder(const std::vector<IterVar>& axes);

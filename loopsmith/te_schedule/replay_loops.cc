@@ -44,11 +44,15 @@ bool Replay::is_bound(StageId id, const IterVar& axis) const {
 void Replay::apply(StageId id, Nest& nest, const SplitStep& step) {
   const LoopRV loop = own_loop(id, nest, step.parent, "split");
   // What is needed of a stage may be less than the factor; threads are as many as was said.
-  std::int64_t fixed = step.factor > 0 ? step.factor : step.nparts;
+  const bool by_factor = step.factor.defined();
+  const Expr& asked = by_factor ? step.factor : step.nparts;
+  const std::int64_t* number = as_int(asked);
+  SplitFactor fixed = number ? SplitFactor(*number) : SplitFactor(asked);
   const std::int64_t* extent = as_int(schedule_.get(loop).extent);
-  if (extent && *extent > 0 && *extent < fixed && !is_bound(id, step.parent)) fixed = *extent;
+  const bool is_less = number && extent && *extent > 0 && *extent < *number;
+  if (is_less && !is_bound(id, step.parent)) fixed = *extent;
   const auto factors =
-      step.factor > 0 ? std::vector<Factor>{infer, fixed} : std::vector<Factor>{fixed, infer};
+      by_factor ? std::vector<SplitFactor>{infer, fixed} : std::vector<SplitFactor>{fixed, infer};
   const auto made = loopsmith::split.apply(
       schedule_, {.loop = loop,
                   .factors = factors,

@@ -81,6 +81,28 @@ def test_what_one_branch_leaves_is_an_earlier_iteration_s():
         sch.parallel(sch.get_loop("i"))
 
 
+def test_what_is_filled_as_a_whole_may_be_read_anywhere():
+    func = ls.from_source("""@T.prim_func
+def main(M: T.Buffer((12, 4), "int32"), B: T.Buffer((12, 4), "int32")):
+    t = T.alloc_buffer((13, 4), "int32")
+    for i, j in T.grid(13, 4):
+        with T.block("t"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            t[vi, vj] = M[vi % 12, vj] * 2
+    for i, j in T.grid(12, 4):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = t[vi, M[vi, vj] % 4] + t[vi + 1, 0]
+""")
+    sch = tir.Schedule(func)
+    rows, _ = sch.split(sch.get_loops("B")[0], [None, 4])
+    sch.compute_at("t", rows)
+    sch.parallel(rows)
+    assert sch.verify()
+    m = np.random.default_rng(0).integers(-3, 4, (ROWS, COLUMNS)).astype("int32")
+    np.testing.assert_array_equal(run(sch.func, m), run(func, m))
+
+
 def random_lines(rng: random.Random, depth: int = 0, known: tuple[str, ...] = ()) -> list[str]:
     """Return statements that fill and read t."""
 

@@ -30,7 +30,9 @@ STEPS = [
 @pytest.mark.parametrize(("tutorial", "step", "sizes"), STEPS)
 def test_a_step_keeps_results(tutorial: Any, step: Any, sizes: tuple[int, ...]):
     sch = step(tutorial.program(*sizes))
-    assert sch.verify()
+    verdict = sch.verify()
+    # Exact values of such an index are not known; what is compiled is compared all the same.
+    assert verdict or "an index is made from a floating-point number" in verdict.reason
     tutorial.check(ls.build(sch), tutorial.operands(*sizes))
 
 

@@ -99,7 +99,7 @@ def test_all_factors_may_be_given_where_they_cover_the_loop() -> None:
     sch.split("i", [tir.floordiv(n + 3, 4), 4])
     runs_alike(scaled, sch.func)
     with pytest.raises(
-        ls.ScheduleError, match="the product of factors is .*, less than the extent"
+        ls.ScheduleError, match=r"the product of factors is .*, less than the extent"
     ):
         tir.Schedule(scaled).split("i", [variable(scaled, "f"), 4])
 

@@ -59,6 +59,7 @@ blockize(target, preserve_unit_iters=True) -> BlockRV
 tensorize(block_or_loop, tensor_intrin, preserve_unit_iters=True) -> None
 annotate(block_or_loop, ann_key, ann_val) -> None
 unannotate(block_or_loop, ann_key) -> None
+trust_calls(names) -> None
 transform_layout(block, buffer, index_map, pad_value=None, assume_injective_transform=False) -> None
 transform_block_layout(block, index_map) -> None
 set_axis_separator(block, buffer, axis_separators) -> None

@@ -377,6 +377,10 @@ void ScheduleMethods::unannotate(const BlockOrLoopArgument& block_or_loop,
   call("unannotate", {value_of(block_or_loop), value_of(ann_key)});
 }
 
+void ScheduleMethods::trust_calls(const std::vector<std::string>& names) {
+  call("trust_calls", {value_of(names)});
+}
+
 void ScheduleMethods::reorder_block_iter_var(const BlockArgument& block,
                                              const std::vector<std::int64_t>& new_order) {
   call("reorder_block_iter_var", {value_of(block), value_of(new_order)});

@@ -328,6 +328,10 @@ class ScheduleMethods {
                 const Annotation& ann_val);
   /// Takes a note from a block or a loop.
   void unannotate(const BlockOrLoopArgument& block_or_loop, const std::string& ann_key);
+  /// Takes the caller's word that functions of the host read what the blocks that call them declare
+  /// to read, write all that these declare to write, by values that follow from that, and do
+  /// nothing else. `names`: Of functions that blocks call by `call_extern` or `call_packed`.
+  void trust_calls(const std::vector<std::string>& names);
   /// Lists the axes of a block in another order.
   /// `new_order`: For each place, the place where its axis has been.
   void reorder_block_iter_var(const BlockArgument& block,

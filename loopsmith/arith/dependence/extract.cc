@@ -360,6 +360,7 @@ class Extractor {
   void visit_for(const Stmt& stmt, const For& loop) {
     read_all(stmt, {loop.min, loop.extent, loop.step});
     Loop entry{stmt};
+    entry.original = empty_reductions_.copied_from(loop);
     bool is_exact = true;
     entry.extents = forms_.upper_bounds(loop.extent, is_exact);
     Interval range{0, Interval::pos_inf};

@@ -53,8 +53,16 @@ struct Loop {
   Symbol iterator = 0;
   std::vector<Linear> extents;  ///< The iterator is below each; what is not linear is left out.
   std::string control;          ///< Why iterations depend on earlier ones: `break`; else empty.
+  /// Of a loop around the init of a reduction over nothing: that of the loop which it is a copy of,
+  /// and with which it is scheduled. Else null.
+  Ptr<Var> original = nullptr;
 
   const For* as_for() const { return node.as<For>(); }
+  /// By which questions name the loop, and its copies with it; null for a While.
+  Ptr<Var> variable() const {
+    if (original) return original;
+    return as_for() ? as_for()->loop_var : nullptr;
+  }
 };
 
 /// What stands around a statement, from the outside in: what a replay of one instance evaluates.

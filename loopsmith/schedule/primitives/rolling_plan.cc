@@ -62,8 +62,7 @@ class RollingPlanner {
       return a.loops[0] != b.loops[0] &&
              is_inside(schedule_, schedule_.node(b.loops[0]), schedule_.node(a.loops[0]));
     });
-    plan_.dimension = rolling[0].dimension;
-    plan_.extent = rolling[0].extent;
+    plan_.sides.push_back({rolling[0].dimension, rolling[0].extent});
     plan_.is_new = true;
     for (const Rolling& rolls : rolling) {
       plan_.loops.insert(plan_.loops.end(), rolls.loops.begin(), rolls.loops.end());

@@ -47,7 +47,10 @@ class StorePlanner {
     for (std::size_t count = most; count > 0; --count) {
       RollingBufferPlan ring = ring_with(std::span(slides).first(count));
       auto judged = judge(scope, ring);
-      if (!judged) return StoreAtPlan{std::move(ring)};
+      if (!judged) {
+        fold_more(scope, std::span(slides).subspan(1), ring);
+        return StoreAtPlan{std::move(ring)};
+      }
       if (count == most) refusal = *std::move(judged);
     }
     return refusal;
@@ -161,14 +164,21 @@ class StorePlanner {
 
   RollingBufferPlan ring_with(std::span<const Slide> slides) const {
     RollingBufferPlan ring = ring_;
-    ring.dimension = slides[0].dimension;
-    ring.extent = slides[0].extent;
+    ring.sides.push_back({slides[0].dimension, slides[0].extent});
     ring.is_new = true;
     for (const Slide& slide : slides) {
       ring.loops.push_back(slide.loop);
       if (slide.is_new.defined()) ring.is_new = ring.is_new && slide.is_new;
     }
     return ring;
+  }
+
+  /// Folds the dimensions of further slides, where what they leave behind is not read again.
+  void fold_more(NodeId scope, std::span<const Slide> slides, RollingBufferPlan& ring) const {
+    for (const Slide& slide : slides) {
+      ring.sides.push_back({slide.dimension, slide.extent});
+      if (judge(scope, ring)) ring.sides.pop_back();
+    }
   }
 
   /// Asks the law of both steps, each on a copy.

@@ -96,8 +96,9 @@ Handles<LoopRV> ScheduleMethods::loop_partition(const LoopArgument& loop,
 }
 
 Handles<LoopRV> ScheduleMethods::peel(const LoopArgument& loop, std::int64_t first,
-                                      std::int64_t last) {
-  return handles_in<LoopRV>(call("peel", {value_of(loop), value_of(first), value_of(last)}));
+                                      std::int64_t last, std::int64_t align) {
+  return handles_in<LoopRV>(
+      call("peel", {value_of(loop), value_of(first), value_of(last), value_of(align)}));
 }
 
 Handles<LoopRV> ScheduleMethods::distribute(const LoopArgument& loop) {

@@ -83,9 +83,13 @@ class ScheduleMethods {
   /// Takes the first or last iterations of a loop out of it. What is special in them, as a border
   /// is, is then decided outside of the loop. `first`: How many iterations come before the loop.
   /// `last`: How many come after it.
-  Handles<LoopRV> peel(const LoopArgument& loop, std::int64_t first = 1, std::int64_t last = 0);
+  /// `align`: In place of `first`: as many come before the loop as it takes until its value is a
+  /// multiple of this number. 0: `first` says it.
+  Handles<LoopRV> peel(const LoopArgument& loop, std::int64_t first = 1, std::int64_t last = 0,
+                       std::int64_t align = 0);
   /// Gives the statements in a loop loops of their own, wherever dependences allow to cut between
-  /// them (loop fission). `loop`: With several statements inside; other loops may be between.
+  /// them (loop fission). `loop`: With several statements inside; other loops, and conditions that
+  /// read no memory, may be between.
   Handles<LoopRV> distribute(const LoopArgument& loop);
   /// Lets a loop start elsewhere: what it did for `i`, it does for `i + offset`. Loops that are
   /// merged afterwards by `merge_siblings` then run so many iterations apart. `offset`: What is

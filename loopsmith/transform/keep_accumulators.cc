@@ -60,14 +60,7 @@ class Keeper {
     }
     if (!asks_indices) return !arguments_are_apart_;
     if (store.value.dtype().is_vector() || !accumulation_of(store)) return false;
-    Stmt nest = Stmt(&loop);
-    for (std::size_t i = around_.size(); i-- > 0;) {
-      For outer = *around_[i];
-      outer.kind = ForKind::serial;
-      outer.body = std::move(nest);
-      nest = make(std::move(outer));
-    }
-    Dependences dependences(nest);
+    Dependences dependences(in_turn_inside(loop, around_));
     return dependences.accumulator_is_private(loop.loop_var, store.buffer).verdict ==
            Verdict::proved;
   }

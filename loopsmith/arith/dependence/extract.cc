@@ -238,9 +238,9 @@ class Extractor {
   void read_products(Access& access) {
     for (std::size_t i = 0; i < access.index.size(); ++i) {
       const Expr& index = access.expressions[i];
-      if (access.index[i] || !index.defined() || !index.dtype().is_scalar()) continue;
+      if (access.index[i] || !index.defined()) continue;
       access.products.resize(access.index.size());
-      access.products[i] = forms_.polynomial(index);
+      access.products[i] = forms_.index_polynomial(index, access.locals);
     }
   }
 

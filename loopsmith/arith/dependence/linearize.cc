@@ -223,10 +223,25 @@ std::optional<Linear> Linearizer::index(const Expr& expr, std::vector<Symbol>& l
   if (!ramp) return linear(expr);
   const auto base = linear(ramp->base), stride = linear(ramp->stride);
   if (!base || !stride || !stride->is_constant()) return std::nullopt;
+  return sum(*base, linear_of(lane_of(*ramp, locals)), stride->constant);
+}
+
+std::optional<Polynomial> Linearizer::index_polynomial(const Expr& expr,
+                                                       std::vector<Symbol>& locals) {
+  if (expr.dtype().is_scalar()) return polynomial(expr);
+  const auto* ramp = expr.as<Ramp>();
+  const auto base = ramp ? polynomial(ramp->base) : std::nullopt;
+  const auto stride = base ? linear(ramp->stride) : std::nullopt;
+  if (!stride || !stride->is_constant()) return std::nullopt;
+  const Linear lane = linear_of(lane_of(*ramp, locals));
+  return dependence::sum(*base, polynomial_of(program_, lane), stride->constant);
+}
+
+Symbol Linearizer::lane_of(const Ramp& ramp, std::vector<Symbol>& locals) {
   const Symbol lane = new_symbol(
-      {.kind = SymbolKind::local, .range = {0, ramp->lanes - 1}, .extent = Linear{ramp->lanes}});
+      {.kind = SymbolKind::local, .range = {0, ramp.lanes - 1}, .extent = Linear{ramp.lanes}});
   locals.push_back(lane);
-  return sum(*base, linear_of(lane), stride->constant);
+  return lane;
 }
 
 std::optional<Polynomial> Linearizer::polynomial(const Expr& expr) {

@@ -36,8 +36,12 @@ class Linearizer {
   Symbol new_symbol(SymbolInfo info);
   /// The form (an index `base + stride * lane` of a vector) with the lane as a local of `locals`.
   std::optional<Linear> index(const Expr& expr, std::vector<Symbol>& locals);
+  /// The same as a polynomial.
+  std::optional<Polynomial> index_polynomial(const Expr& expr, std::vector<Symbol>& locals);
 
  private:
+  /// From 0 to the last lane of a vector; appended to `locals`.
+  Symbol lane_of(const Ramp& ramp, std::vector<Symbol>& locals);
   std::optional<Linear> part(const Expr& expr);
   std::optional<Linear> read(const Expr& expr);
   std::optional<Linear> divide(const Linear& dividend, std::int64_t divisor);

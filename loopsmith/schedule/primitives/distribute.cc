@@ -15,7 +15,7 @@ namespace loopsmith {
 namespace {
 
 /// What a loop, or a condition that each part may ask again, holds; null for other nodes.
-Stmt body_of(const Schedule& schedule, NodeId node) {
+Stmt held_by(const Schedule& schedule, NodeId node) {
   if (const auto* loop = schedule.as<For>(node)) return loop->body;
   const auto* branch = schedule.as<IfThenElse>(node);
   const bool may_repeat = branch && !branch->else_case && !reads_memory(branch->condition);
@@ -27,7 +27,7 @@ Stmt body_of(const Schedule& schedule, NodeId node) {
 std::vector<NodeId> chain_to_sequence(const Schedule& schedule, LoopRV loop) {
   std::vector<NodeId> chain;
   for (NodeId node = schedule.node(loop); node != no_node; node = only_child(schedule, node)) {
-    const Stmt body = body_of(schedule, node);
+    const Stmt body = held_by(schedule, node);
     if (!body) break;
     chain.push_back(node);
     if (body.is<SeqStmt>()) return chain;
@@ -49,7 +49,7 @@ Planned<DistributePlan> plan_distribute(const Schedule& schedule,
       return *std::move(refusal);
     }
   }
-  const Stmt body = body_of(schedule, plan.chain.back());
+  const Stmt body = held_by(schedule, plan.chain.back());
   if (const auto jump = jump_out_of(body)) {
     return Refusal{&iterations_reach_their_end, {Argument(*jump), Argument(arguments.loop)}};
   }
@@ -76,7 +76,7 @@ Handles<LoopRV> commit_distribute(Schedule& schedule, DistributePlan&& plan) {
   const NodeId top = plan.chain.front();
   const std::uint32_t function = schedule.function_of(top);
   const SpanScope span(schedule.span_from(schedule.as<For>(top)->span));
-  const Stmt body = body_of(schedule, plan.chain.back());
+  const Stmt body = held_by(schedule, plan.chain.back());
   const std::vector<Stmt>& statements = body.as<SeqStmt>()->seq;
   plan.cuts.push_back(statements.size());
 

@@ -62,6 +62,50 @@ def symmetric(n: int) -> Array:
     return a @ a.T + n * np.eye(n)
 
 
+def in_dots(sch: tir.Schedule, loop: tir.LoopRV) -> tir.LoopRV:
+    """Add up products along a row eight at a time; return the loop over the vectors."""
+    vectors, lanes = sch.split(loop, [None, 8])
+    sch.vectorize(lanes)
+    return vectors
+
+
+def in_panels(sch: tir.Schedule) -> None:
+    """Factor panels of 64 columns, then update what is right of each by tiles of products."""
+    j = sch.get_loop("j")
+    _, column = sch.split("k", [None, 64])
+    # Rows of the panel's square, and rows below it; columns of the panel, and those right of it.
+    sch.peel("i", align=64)
+    sch.peel(j, align=64)
+    sch.peel("s", align=64)
+    below, right = sch.distribute("i")
+    below = sch.merge_siblings(["s", below])
+    _, in_panel, product = sch.distribute(column)
+
+    # The rows below the square do not need each other: each in parts of 16 columns, of which
+    # products update those of the panel that follow.
+    part, column = sch.split(in_panel, [None, 16])
+    _, rest = sch.peel("j_first", align=16)
+    *divided, updated = sch.distribute(below)
+    divided = sch.merge_siblings(divided)
+    column, in_part = sch.distribute(column)
+    sch.reorder(divided, column)
+    sch.reorder(updated, rest, in_part)
+    in_dots(sch, in_part)
+    rows = sch.merge_siblings([divided, updated])
+    sch.reorder(rows, part)
+    sch.parallel(rows)
+
+    # All that is right of the panel: sums of products in tiles of four by four.
+    sch.reorder(right, j, product)
+    rows, row = sch.split(right, [None, 4])
+    columns, column = sch.split(j, [None, 4])
+    vectors = in_dots(sch, product)
+    sch.reorder(rows, columns, vectors, row, column)
+    sch.unroll(row)
+    sch.unroll(column)
+    sch.parallel(rows)
+
+
 PROGRAMS["cholesky"] = Program(
     """
 def cholesky(a: T.handle):
@@ -75,7 +119,7 @@ def cholesky(a: T.handle):
             for j in range(k + 1, i + 1):
                 A[i, j] = A[i, j] - A[i, k] * A[j, k]
 """,
-    lambda sch: sch.parallel("i"),
+    in_panels,
     lambda n: [symmetric(n)],
     lambda given: [np.tril(np.linalg.cholesky(given[0])) + np.triu(given[0], 1)],
     rtol=1e-8,

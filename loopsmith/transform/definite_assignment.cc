@@ -79,7 +79,7 @@ class Coverage {
     });
     return variables;
   }
-  /// What is known of the values of an index; nothing of one that memory says.
+  /// What is known of the values of an index; nothing of one that is read from a buffer.
   Bounds covering(const Expr& index) {
     if (reads_memory(index)) return {};
     const auto values = relaxed(index);

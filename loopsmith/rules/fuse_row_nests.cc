@@ -126,7 +126,9 @@ std::vector<Group> fuse_row_nests(const Program& program, const CpuModel& machin
       groups.back().nests.push_back(*program.parts[i].nest);
       continue;
     }
-    const std::size_t most = max_shared(*part.nest, machine);
+    // Nobody asks what a nest that stands alone could share.
+    const bool is_alone = program.parts.size() == 1;
+    const std::size_t most = is_alone ? 0 : max_shared(*part.nest, machine);
     const std::size_t shared = groups.empty() ? 0 : shared_with(groups.back(), *part.nest, most);
     if (shared > 0) {
       groups.back().nests.push_back(*part.nest);

@@ -239,7 +239,7 @@ TUTORIALS = [
         lambda rows, columns: [numbers(rows + 2, columns + 2)],
         blur_by_numpy,
         sizes=(2000, 2000),
-        small_sizes=[(20, 64), (7, 37)],
+        small_sizes=[(20, 64), (7, 37), (130, 24)],
     ),
     Tutorial(
         "Harris corners",
@@ -248,7 +248,7 @@ TUTORIALS = [
         lambda rows, columns: [numbers(rows + 4, columns + 4)],
         harris_by_numpy,
         sizes=(1536, 2560),
-        small_sizes=[(20, 64), (7, 37)],
+        small_sizes=[(20, 64), (7, 37), (130, 24)],
     ),
 ]
 

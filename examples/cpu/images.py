@@ -67,6 +67,7 @@ def nothing_kept(func: tir.PrimFunc) -> tir.Schedule:
     sch = tir.Schedule(func)
     sch.compute_inline("across")
     in_vectors(sch, "down")
+    sch.parallel(sch.get_loops("down")[0])
     return sch
 
 

@@ -211,8 +211,8 @@ def nchw_tile(func: tir.PrimFunc, pixels: int = 2 * PIXELS, vectors: int = 2) ->
     return sch
 
 
-def nchw_on_all(func: tir.PrimFunc) -> tir.Schedule:
-    sch = nchw_tile(func)
+def nchw_on_all(func: tir.PrimFunc, pixels: int = 2 * PIXELS, vectors: int = 2) -> tir.Schedule:
+    sch = nchw_tile(func, pixels, vectors)
     sch.parallel(sch.get_loops("Y_local")[0])
     return sch
 

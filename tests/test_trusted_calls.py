@@ -103,7 +103,7 @@ def test_the_trust_is_a_step_of_the_trace_and_stands_in_the_program() -> None:
 def test_steps_on_several_stages_follow() -> None:
     sch = tir.Schedule(rows, trusted_calls=["next_row"])
     i, j = sch.get_loops("C")
-    outer, inner = sch.split(i, [None, 2])
+    outer, _ = sch.split(i, [None, 2])
     sch.compute_at("B", outer)
     sch.parallel(outer)
     sch.vectorize(j)

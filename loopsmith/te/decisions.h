@@ -45,6 +45,7 @@ struct LayoutStep {
   std::vector<IterVar> before;
   std::vector<IterVar> after;  ///< Empty: the order of computation stays.
   Ptr<IndexMap> map;
+  std::vector<std::int64_t> separators;  ///< Indices that start an axis of the flattened buffer.
 };
 
 using AxisStep = std::variant<SplitStep, FuseStep, ReorderStep, SingletonStep, LayoutStep>;

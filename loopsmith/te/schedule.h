@@ -86,10 +86,12 @@ class Stage {
   Stage& set_store_predicate(const Expr& predicate);
   /// The threads that all steps of a scan share: an axis of each is bound to each of them.
   Stage& env_threads(const std::vector<IterVar>& threads);
-  /// Keeps element (i, j, ...) where the map says; the order of computation stays.
-  void set_layout(const Ptr<IndexMap>& map);
+  /// Keeps element (i, j, ...) where the map says; the order of computation stays. `separators`
+  /// are the indices of the map that start another axis of the flattened buffer.
+  void set_layout(const Ptr<IndexMap>& map, const std::vector<std::int64_t>& separators = {});
   /// The same, and computes in that order: the new axes, in the place of those of the output.
-  std::vector<IterVar> transform_layout(const Ptr<IndexMap>& map);
+  std::vector<IterVar> transform_layout(const Ptr<IndexMap>& map,
+                                        const std::vector<std::int64_t>& separators = {});
 
  private:
   friend class Schedule;

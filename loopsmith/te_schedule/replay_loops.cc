@@ -89,6 +89,7 @@ void Replay::apply(StageId, Nest& nest, const SingletonStep& step) {
 void Replay::apply(StageId id, Nest& nest, const LayoutStep& step) {
   for (const BlockRV block : nest.blocks) {
     transform_layout.apply(schedule_, {.block = block, .buffer = 0, .index_map = step.map});
+    separate(block, 0, step);
   }
   require(step.after.empty() || nest.blocks.size() == 1, ErrorKind::schedule,
           "layout_is_of_one_output", hint("call set_layout, which keeps the loops"), {},
@@ -99,6 +100,13 @@ void Replay::apply(StageId id, Nest& nest, const LayoutStep& step) {
   const auto loops = get_loops.apply(schedule_, {.block = nest.blocks[0]});
   const std::size_t first = loops.size() - schedule_.get(nest.blocks[0]).iter_vars.size();
   for (std::size_t i = 0; i < step.after.size(); ++i) nest.loops[step.after[i]] = loops[first + i];
+}
+
+/// Flattens the buffer to several axes, where the layout says so.
+void Replay::separate(BlockRV block, const BufferSelector& buffer, const LayoutStep& step) {
+  if (step.separators.empty()) return;
+  set_axis_separator.apply(schedule_,
+                           {.block = block, .buffer = buffer, .axis_separators = step.separators});
 }
 
 /// Loops that the engine made have the names of their axes.

@@ -249,11 +249,16 @@ void bind_places(nb::class_<te::Stage>& stage) {
       "Compute the stage before all that reads it.");
 }
 
-/// The map that a function of so many indices makes.
-Ptr<IndexMap> map_of(const te::Stage& self, const nb::callable& function) {
+/// The map that a function of so many indices makes, and which of its indices start an axis of the
+/// flattened buffer.
+std::pair<Ptr<IndexMap>, std::vector<std::int64_t>> layout_of(const te::Stage& self,
+                                                              const nb::callable& function) {
   const std::size_t count = self.data().is_group() ? 0 : te::output(self.op(), 0).ndim();
-  const nb::module_ arith = nb::module_::import_("loopsmith.arith");
-  return Ptr<IndexMap>::from(node_of(arith.attr("index_map")(function, count)));
+  const nb::module_ layouts = nb::module_::import_("loopsmith.te.layouts");
+  const nb::tuple made(layouts.attr("separated_map")(function, count));
+  std::vector<std::int64_t> separators;
+  for (nb::handle each : nb::list(made[1])) separators.push_back(nb::cast<std::int64_t>(each));
+  return {Ptr<IndexMap>::from(node_of(made[0])), std::move(separators)};
 }
 
 void bind_memory(nb::class_<te::Stage>& stage) {
@@ -305,7 +310,8 @@ void bind_memory(nb::class_<te::Stage>& stage) {
       "set_layout",
       [](te::Stage& self, const nb::callable& mapping) {
         const SpanScope span(caller_span());
-        self.set_layout(map_of(self, mapping));
+        const auto [map, separators] = layout_of(self, mapping);
+        self.set_layout(map, separators);
       },
       nb::arg("mapping"),
       nb::sig("def set_layout(self, mapping: typing.Callable[..., typing.Any]) -> None"),
@@ -315,7 +321,8 @@ void bind_memory(nb::class_<te::Stage>& stage) {
       "transform_layout",
       [](te::Stage& self, const nb::callable& mapping) -> std::optional<std::vector<Axis>> {
         const SpanScope span(caller_span());
-        const auto made = self.transform_layout(map_of(self, mapping));
+        const auto [map, separators] = layout_of(self, mapping);
+        const auto made = self.transform_layout(map, separators);
         if (made.empty()) return {};
         return axis_nodes(made);
       },
@@ -323,7 +330,9 @@ void bind_memory(nb::class_<te::Stage>& stage) {
       nb::sig("def transform_layout(self, mapping: typing.Callable[..., typing.Any]) -> "
               "list[IterVar] | None"),
       "Keep element (i, j, ...) at the indices that ``mapping(i, j, ...)`` gives, and compute in "
-      "that order: return the new axes, or None where the operation has none.");
+      "that order: return the new axes, or None where the operation has none. Where "
+      "``te.AXIS_SEPARATOR`` stands among the indices, another axis of the flattened buffer "
+      "starts.");
 }
 
 /// The stage of a number; None for none.

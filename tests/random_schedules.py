@@ -45,8 +45,8 @@ SCALED = "random_schedules.scaled"
 tir.TensorIntrin.register(SCALED, scaled, _scaled_at_once, override=True)
 
 
-MARKS = frozenset({"begin_macro", "end_macro"})
-"""They do nothing, and are not drawn."""
+MARKS = frozenset({"begin_macro", "end_macro", "trust_calls"})
+"""They do nothing to random programs, which call no functions, and are not drawn."""
 
 
 class RandomSteps:

@@ -287,6 +287,15 @@ def test_a_function_is_named_by_the_call():
     )
 
 
+def test_a_target_says_what_its_processor_can_do():
+    zen = ls.Target("llvm -mcpu=znver4")
+    assert zen.has_features("+avx512f,+avx512vnni") and zen.vector_bits == 512
+    haswell = ls.Target("llvm -mcpu=haswell")
+    assert not haswell.has_features("+avx512f") and haswell.has_features("+avx2,+fma")
+    assert haswell.vector_bits == 256
+    assert ls.Target("llvm -mcpu=haswell -vector-width=128").vector_bits == 128
+
+
 def test_targets_are_values():
     target = ls.Target("llvm -mcpu=native")
     assert target == ls.Target("llvm  -mcpu=native") and hash(target) == hash(

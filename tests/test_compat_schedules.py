@@ -354,7 +354,8 @@ def test_axes_have_the_kinds_that_stages_give_them(tvm: Any) -> None:
     assert kind == tvm.tir.IterVar.Vectorized == tvm.te.schedule.IterVar.Vectorized
 
 
-def test_marks_of_flattened_axes_are_said_of_the_tensorir_schedule(tvm: Any) -> None:
-    s, _A, B, _C, _outer = blurred(tvm)
-    with pytest.raises(loopsmith.compat.MissingName, match=r"say set_axis_separator of a block"):
-        s[B].transform_layout(lambda i, j: [i, tvm.te.AXIS_SEPARATOR, j])
+def test_layouts_of_stages_mark_axes_of_flattened_buffers(tvm: Any) -> None:
+    s, A, B, C, _outer = blurred(tvm)
+    s = tvm.te.create_schedule(C.op)
+    s[B].transform_layout(lambda i, j: [i, tvm.te.AXIS_SEPARATOR, j])
+    assert "axis_separators=[1]" in tvm.lower(s, [A, C]).script()

@@ -13,12 +13,10 @@ from types import ModuleType
 import pytest
 from conftest import ROOT
 
-TUTORIALS = sorted(path.stem for path in (ROOT / "examples" / "tutorials").glob("*.py"))
 CONTENTS = re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
 
 
-@pytest.fixture(scope="module")
-def hooks() -> ModuleType:
+def load_hooks() -> ModuleType:
     path = ROOT / "tools" / "docs_hooks.py"
     spec = importlib.util.spec_from_file_location("docs_hooks", path)
     assert spec and spec.loader
@@ -30,33 +28,39 @@ def hooks() -> ModuleType:
     return module
 
 
+HOOKS = load_hooks()
+PROGRAMS = HOOKS.programs()
+SCRIPTS = sorted(name for name in PROGRAMS if "/" not in name)
+"""Those that run when they are imported; tests/test_cpu_tutorials.py runs the others."""
+
+
 def test_the_contents_list_each_page_once():
     docs = ROOT / "docs"
     pages = [path.relative_to(docs).as_posix() for path in docs.rglob("*.md")]
-    pages += [f"tutorials/{name}.md" for name in TUTORIALS]
+    pages += [f"tutorials/{name}.md" for name in PROGRAMS]
     assert sorted(CONTENTS) == sorted(pages)
 
 
-@pytest.mark.parametrize("name", TUTORIALS)
-def test_a_tutorial_is_a_page_and_a_notebook(name: str, hooks: ModuleType):
-    program = (ROOT / "examples" / "tutorials" / f"{name}.py").read_text()
-    cells = hooks.cells_of(program)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_tutorial_is_a_page_and_a_notebook(name: str):
+    cells = HOOKS.cells_of(PROGRAMS[name].read_text())
     assert cells[0].is_text and cells[0].text.startswith("# ")
     code = "\n".join(cell.text for cell in cells if not cell.is_text)
-    page = hooks.page_of(name, cells)
+    page = HOOKS.page_of(name, cells)
+    assert f"({name.removeprefix('cpu/')}.ipynb)" in page
     assert page.count("```python\n") == sum(not cell.is_text for cell in cells)
-    book = json.loads(hooks.notebook_of(cells))
+    book = json.loads(HOOKS.notebook_of(cells))
     assert [cell["cell_type"] for cell in book["cells"]].count("markdown") >= 3
     sources = ["".join(c["source"]) for c in book["cells"] if c["cell_type"] == "code"]
     assert "\n".join(sources) == code
     compile(code, name, "exec")
 
 
-@pytest.mark.parametrize("name", [name for name in TUTORIALS if name != "gemm"])
+@pytest.mark.parametrize("name", [name for name in SCRIPTS if name != "gemm"])
 def test_a_tutorial_runs_and_its_checks_hold(name: str, capsys: pytest.CaptureFixture[str]):
     if name == "torch_operator":
         pytest.importorskip("torch")
-    runpy.run_path(str(ROOT / "examples" / "tutorials" / f"{name}.py"))
+    runpy.run_path(str(PROGRAMS[name]))
     assert capsys.readouterr().out
 
 

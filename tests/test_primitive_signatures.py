@@ -59,6 +59,7 @@ blockize(target, preserve_unit_iters=True) -> BlockRV
 tensorize(block_or_loop, tensor_intrin, preserve_unit_iters=True) -> None
 annotate(block_or_loop, ann_key, ann_val) -> None
 unannotate(block_or_loop, ann_key) -> None
+trust_calls(names) -> None
 transform_layout(block, buffer, index_map, pad_value=None, assume_injective_transform=False) -> None
 transform_block_layout(block, index_map) -> None
 set_axis_separator(block, buffer, axis_separators) -> None
@@ -123,7 +124,7 @@ MISTAKES = [
     (
         lambda sch, i: sch.split(i, [None, 4.0]),
         "split: the argument factors is [None, 4.0]",
-        "it takes typing.Sequence[ExprRV | int | None]",
+        "it takes typing.Sequence[ExprRV | Expr | int | None]",
     ),
     (lambda sch, i: sch.split(i, [None, "4"]), 'split: the argument factors is [None, "4"]', ""),
     (

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import loopsmith as ls
-from loopsmith import tir
+from loopsmith import te, tir
 
 CASES = int(os.environ.get("LOOPSMITH_FUZZ_CASES", "300"))
 FIRST = int(os.environ.get("LOOPSMITH_FUZZ_SEED", "0"))
@@ -79,6 +79,53 @@ def test_what_one_branch_leaves_is_an_earlier_iteration_s():
     sch = tir.Schedule(program(["if M[i, 0] > 0:", "    t[0] = M[i, 1]", "B[i, 0] = t[0]"]))
     with pytest.raises(ls.ScheduleError, match="depends on values in memory"):
         sch.parallel(sch.get_loop("i"))
+
+
+def test_what_is_filled_as_a_whole_may_be_read_anywhere():
+    func = ls.from_source("""@T.prim_func
+def main(M: T.Buffer((12, 4), "int32"), B: T.Buffer((12, 4), "int32")):
+    t = T.alloc_buffer((13, 4), "int32")
+    for i, j in T.grid(13, 4):
+        with T.block("t"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            t[vi, vj] = M[vi % 12, vj] * 2
+    for i, j in T.grid(12, 4):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = t[vi, M[vi, vj] % 4] + t[vi + 1, 0]
+""")
+    sch = tir.Schedule(func)
+    rows, _ = sch.split(sch.get_loops("B")[0], [None, 4])
+    sch.compute_at("t", rows)
+    sch.parallel(rows)
+    assert sch.verify()
+    m = np.random.default_rng(0).integers(-3, 4, (ROWS, COLUMNS)).astype("int32")
+    np.testing.assert_array_equal(run(sch.func, m), run(func, m))
+
+
+def test_each_of_several_rings_is_an_iteration_s_own():
+    rows, columns = 24, 8
+    A = te.placeholder((rows + 2, columns), "int32", name="A")
+    stages = [
+        te.compute((rows + 2, columns), lambda i, j, k=k: A[i, j] * k, name=f"stage{k}")
+        for k in (2, 3, 5)
+    ]
+    B = te.compute(
+        (rows, columns),
+        lambda i, j: sum(each[i, j] - each[i + 2, j] for each in stages),
+        name="B",
+    )
+    sch = tir.Schedule(te.create_prim_func([A, B]))
+    strip, row = sch.split(sch.get_loops("B")[0], [None, 4])
+    for stage in ("stage2", "stage3", "stage5"):
+        sch.compute_at(stage, row)
+        sch.store_at(stage, strip)
+    sch.parallel(strip)
+    lines = ls.lower(sch).script().splitlines()
+    loop = next(i for i, line in enumerate(lines) if "T.parallel(6)" in line)
+    memory = [i for i, line in enumerate(lines) if " = T.decl_buffer((24,)" in line]
+    assert len(memory) == 3 and min(memory) > loop
+    assert sch.verify()
 
 
 def random_lines(rng: random.Random, depth: int = 0, known: tuple[str, ...] = ()) -> list[str]:

@@ -312,3 +312,32 @@ for i in range(4):
     parameters = 'A: T.Buffer((4, 6), "int32"), C: T.Buffer((4,), "int32")'
     code = outcome(parameters, body, lambda sch: getattr(sch, step)("i"))
     assert code == "step_keeps_results"
+
+
+IN_COPIES = """
+for k, i, j in T.grid(0, 4, 4):
+    with T.block("b"):
+        vk, vi, vj = T.axis.remap("RSS", [k, i, j])
+        with T.init():
+            A[vi + 1, vj] = A[vi, vj + SHIFT] + T.int32(1)
+        A[vi + 1, vj] = A[vi + 1, vj] + T.int32(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("shift", "steps", "expected"),
+    [
+        (1, lambda sch: sch.parallel("i"), "step_keeps_results"),
+        (1, lambda sch: sch.parallel("j"), "same"),
+        (1, lambda sch: sch.vectorize("i"), "step_keeps_results"),
+        (1, lambda sch: sch.bind("i", "threadIdx.x"), "step_keeps_results"),
+        (1, lambda sch: sch.reorder("j", "i"), "step_keeps_results"),
+        (0, lambda sch: sch.reorder("j", "i"), "same"),
+        (1, lambda sch: sch.reorder("i", "k"), "same"),
+    ],
+)
+def test_the_init_of_nothing_reads_its_results_in_order(
+    shift: int, steps: Callable[[tir.Schedule], object], expected: str
+):
+    body = IN_COPIES.replace("SHIFT", str(shift))
+    assert outcome('A: T.Buffer((5, 5), "int32")', body, steps) == expected

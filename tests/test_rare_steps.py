@@ -458,3 +458,19 @@ for i in range(2):
 
     parameters = 'A: T.Buffer((2, 2), "int32"), B: T.Buffer((2,), "int32")'
     assert outcome(parameters, body, steps) == "same"
+
+
+def test_padding_writes_no_element_that_others_read():
+    body = """
+for i in range(2):
+    with T.block("b"):
+        vi = T.axis.spatial(2, i)
+        B[vi] = A[vi] * 2
+for j in range(6):
+    with T.block("c"):
+        vj = T.axis.spatial(6, j)
+        C[vj] = B[vj]
+"""
+    sizes = {"A": 2, "B": 6, "C": 6}
+    parameters = ", ".join(f'{name}: T.Buffer(({size},), "int32")' for name, size in sizes.items())
+    assert outcome(parameters, body, lambda sch: sch.pad_einsum("b", [4])) == "same"

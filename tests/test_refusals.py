@@ -316,8 +316,8 @@ for i in range(4):
     (
         "block_has_consumers",
         UNREAD,
-        lambda sch: sch.compute_inline("B"),
-        "compute_inline: no block reads what block B writes",
+        lambda sch: sch.compute_at("B", sch.get_loops("C")[0]),
+        "compute_at: no block reads what block B writes",
     ),
     (
         "block_has_no_init",

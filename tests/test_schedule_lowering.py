@@ -426,3 +426,28 @@ def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
     expected = np.zeros(16, "int32")
     np.add.at(expected, a % 16, a[a % 16] * 3)
     np.testing.assert_array_equal(actual, expected)
+
+
+@T.prim_func
+def subtracted(a: T.handle) -> None:
+    n = T.int32()
+    A = T.match_buffer(a, (n, n), "float64")
+    for i in range(16, n):
+        for j in range(16, n):
+            for k in range(16):
+                A[i, j] = A[i, j] - A[i, k] * A[k, j]
+
+
+def test_vectors_that_a_loop_updates_stay_in_registers():
+    sch = tir.Schedule(subtracted)
+    vectors, lanes = sch.split("j", [None, 8])
+    sch.reorder(vectors, "k", lanes)
+    sch.vectorize(lanes)
+    # Rows and columns below 16 are others than those that are updated, whatever n is.
+    assert "A_kept[0:8] = A_kept[0:8] - " in ls.lower(sch).script()
+    for n in (15, 16, 17, 24, 37):
+        a = np.random.default_rng(n).integers(-3, 4, (n, n)).astype("float64")
+        expected = a.copy()
+        expected[16:, 16:] -= a[16:, :16] @ a[:16, 16:]
+        ls.build(sch)(a)
+        np.testing.assert_array_equal(a, expected)

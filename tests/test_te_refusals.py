@@ -345,8 +345,11 @@ def test_mistakes_of_type_are_type_mismatches() -> None:
     for call, problem in [
         (lambda: te.create_schedule(3), "create_schedule: a int is no tensor"),
         (lambda: p.s["C"], "schedule: there is no stage of a str"),
-        (lambda: p.s[p.C].split(p.i, factor=p.n), "split: factor is n, not a constant integer"),
-        (lambda: p.s[p.C].split(p.i, factor=2.5), "split: factor is 2.5, not a constant integer"),
+        (lambda: p.s[p.C].split(p.i, factor=[2]), "split: factor is a list, not an integer"),
+        (
+            lambda: p.s[p.C].split(p.i, factor=2.5),
+            "split: factor of axis i is T.float32(2.5), of type float32, but the axis counts in",
+        ),
         (lambda: p.s[p.C].reorder(p.i, 2), "reorder: an argument is a int, not an axis"),
         (
             lambda: p.s[p.C].set_store_predicate(p.i + 1),

@@ -86,6 +86,27 @@ def test_a_product_of_bytes_is_the_instruction():
     assert "vpdpbusd" in module.inspect().asm
 
 
+def test_sums_of_a_tile_are_as_large_as_the_tile():
+    sch = tir.Schedule(u8_matmul(24, 96, 20))
+    sums = sch.get_block("C")
+    write = sch.cache_write(sums, 0, "local")
+    i, j = sch.get_loops(write)
+    i, rows = sch.split(i, [None, 6])
+    j, columns = sch.split(j, [None, 32])
+    sch.reorder(i, j, rows, columns)
+    sch.compute_at(sums, j)
+    rows, columns, k = sch.get_loops(sums)[-3:]
+    vectors, lanes = sch.split(columns, [None, 16])
+    k, products = sch.split(k, [None, 4])
+    sch.reorder(k, rows, vectors, lanes, products)
+    dot = sch.blockize(lanes)
+    sch.decompose_reduction(dot, k)
+    sch.tensorize(dot, "dot_16x4_vnni")
+    assert 'C_local = T.decl_buffer((192,), "int32"' in ls.lower(sch).script()
+    a, b, expected = bytes_for(24, 96, 20)
+    np.testing.assert_array_equal(ls.build(sch)(a, packed(b, 4)), expected)
+
+
 @pytest.mark.skipif("avx512_bf16" not in CPU_FLAGS, reason="the processor has no AVX-512 BF16")
 def test_a_product_of_bfloat16_is_right_within_rounding_and_the_instruction():
     ml_dtypes = pytest.importorskip("ml_dtypes")

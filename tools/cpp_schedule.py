@@ -71,6 +71,7 @@ TYPES = {
     "typing.Sequence[BlockRV | str]": "const std::vector<BlockArgument>&",
     "ExprRV | int": "const Factor&",
     "typing.Sequence[ExprRV | int | None]": "const std::vector<Factor>&",
+    "typing.Sequence[ExprRV | Expr | int | None]": "const std::vector<SplitFactor>&",
     "typing.Sequence[int]": "const std::vector<std::int64_t>&",
     "typing.Sequence[float]": "const std::vector<double>&",
     "typing.Sequence[str]": "const std::vector<std::string>&",

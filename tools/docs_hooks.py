@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-TUTORIALS = ROOT / "examples" / "tutorials"
+FOLDERS = {"": ROOT / "examples" / "tutorials", "cpu/": ROOT / "examples" / "cpu"}
+"""Where tutorials are, by where their pages are below `tutorials/`."""
 CELL = re.compile(r"^# %%( \[markdown\])?\n", re.MULTILINE)
 
 
@@ -24,6 +25,19 @@ class Cell:
 
     is_text: bool
     text: str
+
+
+def programs() -> dict[str, Path]:
+    """Return the program of each tutorial, by the name of its page: ``blur``, ``cpu/transpose``.
+
+    Programs of these folders without cells are no tutorials.
+    """
+    found = {
+        f"{place}{path.stem}": path
+        for place, folder in FOLDERS.items()
+        for path in sorted(folder.glob("*.py"))
+    }
+    return {name: path for name, path in found.items() if CELL.search(path.read_text("utf-8"))}
 
 
 def cells_of(program: str) -> list[Cell]:
@@ -40,9 +54,9 @@ def cells_of(program: str) -> list[Cell]:
 
 
 def page_of(name: str, cells: list[Cell]) -> str:
-    """Return a tutorial as Markdown, its program in fences."""
+    """Return a tutorial as Markdown, its program in fences; beside it is its notebook."""
     parts = [cell.text if cell.is_text else f"```python\n{cell.text}\n```" for cell in cells]
-    parts.append(f"[This page as a notebook]({name}.ipynb)")
+    parts.append(f"[This page as a notebook]({name.rpartition('/')[2]}.ipynb)")
     return "\n\n".join(parts) + "\n"
 
 
@@ -69,9 +83,8 @@ def on_files(files: Any, config: Any) -> Any:
     """Add the pages and notebooks; mkdocs calls this."""
     from mkdocs.structure.files import File  # type: ignore[import-not-found,unused-ignore]
 
-    for path in sorted(TUTORIALS.glob("*.py")):
+    for name, path in programs().items():
         cells = cells_of(path.read_text(encoding="utf-8"))
-        for suffix, text in ((".md", page_of(path.stem, cells)), (".ipynb", notebook_of(cells))):
-            name = f"tutorials/{path.stem}{suffix}"
-            files.append(File.generated(config, name, content=text))
+        for suffix, text in ((".md", page_of(name, cells)), (".ipynb", notebook_of(cells))):
+            files.append(File.generated(config, f"tutorials/{name}{suffix}", content=text))
     return files

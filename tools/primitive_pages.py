@@ -55,6 +55,15 @@ PROGRAMS = {
             vy, vx = T.axis.remap("SS", [y, x])
             C[vy, vx] = B[vy, vx] * T.float32(2)
 """,
+    "calls": """
+    A: T.Buffer((32, 16), "float32"), B: T.Buffer((32, 16), "float32")
+    for i in range(32):
+        with T.block("B"):
+            vi = T.axis.spatial(32, i)
+            T.reads(A[vi, 0:16])
+            T.writes(B[vi, 0:16])
+            T.call_extern("int32", "next_row", T.address_of(A[vi, 0]), T.address_of(B[vi, 0]))
+""",
     "transposed": """
     A: T.Buffer((16, 32), "float32"), B: T.Buffer((32, 16), "float32")
     for i, j in T.grid(32, 16):
@@ -263,6 +272,7 @@ EXAMPLES = {
     ),
     "annotate": ("update", 'sch.annotate("i", "pragma_unroll_explicit", 1)'),
     "unannotate": ("update", 'sch.annotate("i", "note", 1)\nsch.unannotate("i", "note")'),
+    "trust_calls": ("calls", 'sch.trust_calls(["next_row"])\nsch.parallel("i")'),
     "reorder_block_iter_var": ("transposed", 'sch.reorder_block_iter_var("B", [1, 0])'),
     "sample_categorical": (
         "update",

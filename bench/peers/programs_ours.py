@@ -14,8 +14,16 @@ from workloads import EPSILON, GELU, result_size
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "cpu"))
 
+import attention as online
+import convolution as direct
+import few_rows
+import gemm
+import images
 import programs
+import rows
+import transpose as tiles
 
 import loopsmith as ls
 from loopsmith import te, tir
@@ -176,55 +184,62 @@ TENSORS: dict[str, Callable[..., Sequence[te.Tensor]]] = {
 }
 
 
-def product_by_hand(sch: tir.Schedule) -> None:
-    """Keep tiles of the result in registers, in blocks of k; see examples/tutorials/gemm.py."""
-    block = sch.get_block("C")
-    i, j, k = sch.get_loops(block)[-3:]
-    rows, lanes = (6, 8) if sch_lanes() == 8 else (8, 16)
-    row_tiles, rows_inside = sch.split(i, [None, rows])
-    column_tiles, vectors, lane = sch.split(j, [None, 2, lanes])
-    sch.reorder(column_tiles, row_tiles, k, rows_inside, vectors, lane)
-    sch.vectorize(lane)
-    sch.unroll(rows_inside)
-    sch.unroll(vectors)
-    sch.decompose_reduction(block, k)
-    sch.parallel(column_tiles)
+# ---- By hand: the last steps of the tutorials of examples/cpu ----
 
 
-def sch_lanes() -> int:
-    """Return how many floats a vector of this machine has."""
-    return 16 if "avx512f" in Path("/proc/cpuinfo").read_text() else 8
+def product_by_hand(
+    m: int, n: int, k: int, layout: str = "nn", batch: int = 0
+) -> tir.Schedule | None:
+    """Packed tiles, or rows of B side by side where there are few of A."""
+    cut = gemm.blocks()
+    if layout != "nn" or batch or n < cut.width:
+        return None
+    if m == 1:
+        return few_rows.in_rows_of_threads(few_rows.product(m, n, k))
+    if m <= few_rows.lanes():
+        return few_rows.along_rows_for_many(few_rows.product(m, n, k))
+    panel = min(cut.columns, -(-n // cut.width) * cut.width)
+    return gemm.on_all_cores(gemm.Size(m, n, k), cut._replace(columns=panel))
 
 
-def softmax_by_hand(sch: tir.Schedule) -> None:
-    """Compute each row in one iteration of a parallel loop, in vectors."""
-    row = sch.get_loops("B")[0]
-    for name in ("total", "e", "top"):
-        sch.compute_at(name, row)
-    for name in ("e", "B"):
-        loop = sch.get_loops(name)[-1]
-        sch.vectorize(sch.split(loop, [None, sch_lanes()])[1])
-    sch.parallel(row)
+def convolution_by_hand(
+    c: int, o: int, h: int, f: int, stride: int = 1, pad: int = 0, groups: int = 1
+) -> tir.Schedule | None:
+    """Tiles of pixels by channels, where the size stays."""
+    if stride != 1 or groups != 1 or pad != f // 2 or f == 1:
+        return None
+    pixels, vectors = (2 * direct.PIXELS, 2) if h >= 2 * direct.PIXELS else (direct.PIXELS, 4)
+    return direct.nchw_on_all(direct.conv_nchw(h, c, o, f), pixels, vectors)
 
 
-BY_HAND: dict[str, Callable[[tir.Schedule], None]] = {
+def attention_by_hand(heads: int, s: int, d: int) -> tir.Schedule | None:
+    """One nest, with blocks of 32 rows by 128 keys."""
+    if s % 128:
+        return None
+    return online.on_all_threads(online.online(heads, s, d, 32, 128))
+
+
+BY_HAND: dict[str, Callable[..., tir.Schedule | None]] = {
     "product": product_by_hand,
-    "softmax": softmax_by_hand,
+    "convolution": convolution_by_hand,
+    "softmax": lambda **sizes: rows.on_all_threads(rows.softmax(**sizes)),
+    "layer norm": lambda **sizes: rows.norm_in_vectors(rows.layer_norm(**sizes)),
+    "transpose": lambda **sizes: tiles.down_two_lines(tiles.transpose(**sizes)),
+    "attention": attention_by_hand,
+    "blur": lambda n: images.nothing_kept(images.blur(n, n)),
 }
 
 
 def prepare(kind: str, *arrays: Any, by_hand: bool, **sizes: Any) -> Any:
     """Compile a workload; return a call of it, None where there is no schedule by hand."""
-    func = te.create_prim_func(list(TENSORS[kind](**sizes)))
-    program: Any = func
     if by_hand:
-        if kind not in BY_HAND or sizes.get("layout", "nn") != "nn":
+        program: Any = BY_HAND[kind](**sizes) if kind in BY_HAND else None
+        if program is None:
             return None
-        program = tir.Schedule(func)
-        try:
-            BY_HAND[kind](program)
-        except ls.ScheduleError:
-            return None
+    else:
+        program = te.create_prim_func(list(TENSORS[kind](**sizes)))
+    if by_hand and kind == "convolution":  # Of one image.
+        arrays = tuple(array[0] if array.shape[0] == 1 else array for array in arrays)
     module = ls.build(program, num_threads=THREADS)
     return lambda: module(*arrays)
 

@@ -12,16 +12,44 @@ from .program import Array, Program, numbers
 PROGRAMS: dict[str, Program] = {}
 
 
-def in_vectors(sch: tir.Schedule, loop: str) -> None:
-    """Cut a loop into vectors of eight, and a rest."""
-    _, lanes = sch.split(loop, [None, 8])
+def in_vectors(sch: tir.Schedule, loop: str | tir.LoopRV) -> tir.LoopRV:
+    """Cut a loop into vectors of eight, and a rest; return the loop over the vectors."""
+    vectors, lanes = sch.split(loop, [None, 8])
     sch.vectorize(lanes)
+    return vectors
 
 
-def rows_at_once(sch: tir.Schedule) -> None:
-    """Update the rows below at once, each in vectors."""
-    in_vectors(sch, "j")
-    sch.parallel("i")
+def eliminated(sch: tir.Schedule) -> None:
+    """Eliminate in panels of 64 columns; what is right of each waits, and is updated in tiles."""
+    i, j = sch.get_loop("i"), sch.get_loop("j")
+    _, column = sch.split("k", [None, 64])
+    # Rows and columns of the panel's square, and those that follow.
+    square, _ = sch.peel(i, align=64)
+    (right_of_square,) = sch.get_child_loops(square)
+    sch.peel(right_of_square, align=64)
+    in_panel, _ = sch.peel(j, align=64)
+    *square_parts, right = sch.distribute(square)
+    sch.merge_siblings(square_parts)
+    *below_parts, rest = sch.distribute(i)
+    below = sch.merge_siblings(below_parts)
+    _, for_right, for_below, for_rest = sch.distribute(column)
+
+    # Rows below the square do not need each other, nor do columns right of it.
+    sch.reorder(below, for_below)
+    in_vectors(sch, in_panel)
+    sch.parallel(below)
+    columns, column = sch.split(right_of_square, [None, 64])
+    sch.reorder(columns, for_right, right, column)
+    in_vectors(sch, column)
+    sch.parallel(columns)
+
+    # The rest: 64 products for each element of a tile.
+    rows, row = sch.split(rest, [None, 4])
+    columns, column = sch.split(j, [None, 16])
+    sch.reorder(rows, columns, for_rest, row, column)
+    sch.unroll(in_vectors(sch, column))
+    sch.unroll(row)
+    sch.parallel(rows)
 
 
 def dominant(n: int) -> Array:
@@ -49,7 +77,7 @@ def lu(a: T.handle):
             for j in range(k + 1, n):
                 A[i, j] = A[i, j] - A[i, k] * A[k, j]
 """,
-    rows_at_once,
+    eliminated,
     lambda n: [dominant(n)],
     factored,
     rtol=1e-8,
@@ -60,6 +88,43 @@ def symmetric(n: int) -> Array:
     """Return a positive definite matrix."""
     a = numbers((n, n), "float64")
     return a @ a.T + n * np.eye(n)
+
+
+def factored_in_panels(sch: tir.Schedule) -> None:
+    """Factor panels of 64 columns, then update what is right of each by tiles of products."""
+    j = sch.get_loop("j")
+    _, column = sch.split("k", [None, 64])
+    # Rows of the panel's square, and rows below it; columns of the panel, and those right of it.
+    sch.peel("i", align=64)
+    sch.peel(j, align=64)
+    sch.peel("s", align=64)
+    below, right = sch.distribute("i")
+    below = sch.merge_siblings(["s", below])
+    _, in_panel, product = sch.distribute(column)
+
+    # The rows below the square do not need each other: each in parts of 16 columns, of which
+    # products update those of the panel that follow.
+    part, column = sch.split(in_panel, [None, 16])
+    _, rest = sch.peel("j_first", align=16)
+    *divided, updated = sch.distribute(below)
+    divided = sch.merge_siblings(divided)
+    column, in_part = sch.distribute(column)
+    sch.reorder(divided, column)
+    sch.reorder(updated, rest, in_part)
+    in_vectors(sch, in_part)
+    rows = sch.merge_siblings([divided, updated])
+    sch.reorder(rows, part)
+    sch.parallel(rows)
+
+    # All that is right of the panel: sums of products in tiles of four by four.
+    sch.reorder(right, j, product)
+    rows, row = sch.split(right, [None, 4])
+    columns, column = sch.split(j, [None, 4])
+    vectors = in_vectors(sch, product)
+    sch.reorder(rows, columns, vectors, row, column)
+    sch.unroll(row)
+    sch.unroll(column)
+    sch.parallel(rows)
 
 
 PROGRAMS["cholesky"] = Program(
@@ -75,7 +140,7 @@ def cholesky(a: T.handle):
             for j in range(k + 1, i + 1):
                 A[i, j] = A[i, j] - A[i, k] * A[j, k]
 """,
-    lambda sch: sch.parallel("i"),
+    factored_in_panels,
     lambda n: [symmetric(n)],
     lambda given: [np.tril(np.linalg.cholesky(given[0])) + np.triu(given[0], 1)],
     rtol=1e-8,

@@ -49,10 +49,13 @@ def normalized(given: list[Array]) -> list[Array]:
 
 
 def rows_in_vectors(sch: tir.Schedule) -> None:
-    """Sum sixteen parts of a row at once, and write it in vectors; let threads share the rows."""
-    for loop in ("k", "j"):
-        _, lanes = sch.split(loop, [None, 16])
-        sch.vectorize(lanes)
+    """Sum 64 parts of a row at once, and write it in vectors; let threads share the rows.
+
+    Four vectors of sums at a time: each addition waits for the one before it.
+    """
+    for loop, lanes in (("k", 64), ("j", 16)):
+        _, vector = sch.split(loop, [None, lanes])
+        sch.vectorize(vector)
     sch.parallel("i")
 
 

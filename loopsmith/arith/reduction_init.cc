@@ -181,7 +181,7 @@ std::optional<EmptyInit> init_of_nothing(const BlockRealize& realize,
     return reads_memory(loop->min) || reads_memory(loop->extent);
   };
   if (is_shared && (reads_memory(condition) || std::ranges::any_of(others, reads))) return {};
-  return EmptyInit{outermost->loop, clone_with(nest, {}), std::move(conditions)};
+  return EmptyInit{outermost->loop, clone_with(nest, {}), std::move(others), std::move(conditions)};
 }
 
 Stmt EmptyReductions::before(const For& loop) {
@@ -197,6 +197,11 @@ Ptr<Block> EmptyReductions::started_by(const Block& init) const {
   const auto found =
       std::ranges::find_if(started_, [&](const auto& one) { return one.first.get() == &init; });
   return found == started_.end() ? Ptr<Block>() : found->second;
+}
+
+Ptr<Var> EmptyReductions::copied_from(const For& loop) const {
+  const auto found = copied_.find(loop.loop_var.get());
+  return found == copied_.end() ? Ptr<Var>() : found->second;
 }
 
 void EmptyReductions::enter(const For& loop, Path& path) {
@@ -228,7 +233,11 @@ void EmptyReductions::add_init(const BlockRealize& realize, std::span<const Path
   std::optional<EmptyInit> found = init_of_nothing(realize, path);
   if (!found) return;
   const Stmt* made = &found->init;
-  while (const auto* loop = made->as<For>()) made = &loop->body;
+  for (const For* loop : found->loops) {
+    const auto* copy = made->as<For>();
+    copied_.emplace(copy->loop_var.get(), loop->loop_var);
+    made = &copy->body;
+  }
   started_.emplace_back(made->as<BlockRealize>()->block, realize.block);
   Stmt& all = inits_[found->outermost];
   all = all ? seq({all, found->init}) : found->init;

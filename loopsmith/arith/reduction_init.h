@@ -35,7 +35,8 @@ struct PathStep {
 struct EmptyInit {
   const For* outermost;
   Stmt init;
-  std::vector<Expr> conditions;  ///< Under which it runs, beside that a domain is empty.
+  std::vector<const For*> loops;  ///< Of which those around the init are copies, outermost first.
+  std::vector<Expr> conditions;   ///< Under which it runs, beside that a domain is empty.
 };
 
 /// What the init of a block is where a reduction axis has an empty domain. `path` leads to the
@@ -57,6 +58,8 @@ class EmptyReductions {
   Stmt before(const For& loop);
   /// The block that such an init starts; null for any other block.
   Ptr<Block> started_by(const Block& init) const;
+  /// The variable of the loop of which a loop of such an init is a copy; null for any other loop.
+  Ptr<Var> copied_from(const For& loop) const;
 
  private:
   using Path = std::vector<PathStep>;
@@ -68,6 +71,7 @@ class EmptyReductions {
   std::unordered_set<const For*> nested_;  ///< Loops on a path that starts further out.
   std::unordered_map<const For*, Stmt> inits_;
   std::vector<std::pair<Ptr<Block>, Ptr<Block>>> started_;  ///< An init, and its block.
+  std::unordered_map<const Object*, Ptr<Var>> copied_;      ///< By the variable of the copy.
 };
 
 /// A block that does the init of `realize` at its spatial axes where `predicate` holds. To the

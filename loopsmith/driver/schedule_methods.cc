@@ -44,7 +44,8 @@ Handles<BlockRV> ScheduleMethods::get_output_blocks(const BlockArgument& scope_b
   return handles_in<BlockRV>(call("get_output_blocks", {value_of(scope_block)}));
 }
 
-Handles<LoopRV> ScheduleMethods::split(const LoopArgument& loop, const std::vector<Factor>& factors,
+Handles<LoopRV> ScheduleMethods::split(const LoopArgument& loop,
+                                       const std::vector<SplitFactor>& factors,
                                        const std::optional<std::vector<std::string>>& names,
                                        bool preserve_unit_iters, bool disable_predication) {
   return handles_in<LoopRV>(
@@ -95,8 +96,9 @@ Handles<LoopRV> ScheduleMethods::loop_partition(const LoopArgument& loop,
 }
 
 Handles<LoopRV> ScheduleMethods::peel(const LoopArgument& loop, std::int64_t first,
-                                      std::int64_t last) {
-  return handles_in<LoopRV>(call("peel", {value_of(loop), value_of(first), value_of(last)}));
+                                      std::int64_t last, std::int64_t align) {
+  return handles_in<LoopRV>(
+      call("peel", {value_of(loop), value_of(first), value_of(last), value_of(align)}));
 }
 
 Handles<LoopRV> ScheduleMethods::distribute(const LoopArgument& loop) {
@@ -374,6 +376,10 @@ void ScheduleMethods::annotate(const BlockOrLoopArgument& block_or_loop, const s
 void ScheduleMethods::unannotate(const BlockOrLoopArgument& block_or_loop,
                                  const std::string& ann_key) {
   call("unannotate", {value_of(block_or_loop), value_of(ann_key)});
+}
+
+void ScheduleMethods::trust_calls(const std::vector<std::string>& names) {
+  call("trust_calls", {value_of(names)});
 }
 
 void ScheduleMethods::reorder_block_iter_var(const BlockArgument& block,

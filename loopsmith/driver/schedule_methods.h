@@ -35,12 +35,13 @@ class ScheduleMethods {
   /// The blocks of a scope, also those inside others, that write what it does not allocate.
   Handles<BlockRV> get_output_blocks(const BlockArgument& scope_block);
   /// Splits a loop into nested loops.
-  /// `factors`: The extents, outermost first; at most one is to be inferred: None, or -1.
+  /// `factors`: The extents, outermost first: numbers, or integer expressions of the function's
+  /// sizes, which count as 1 where they are less; at most one is to be inferred: None, or -1.
   /// `names`: Of the new loops.
   /// `preserve_unit_iters`: Whether loops of extent 1 stay in the bindings of blocks.
   /// `disable_predication`: Leaves out the guard; what runs beyond the old extent is then your
   /// affair.
-  Handles<LoopRV> split(const LoopArgument& loop, const std::vector<Factor>& factors,
+  Handles<LoopRV> split(const LoopArgument& loop, const std::vector<SplitFactor>& factors,
                         const std::optional<std::vector<std::string>>& names = {},
                         bool preserve_unit_iters = true, bool disable_predication = false);
   /// Makes one loop of nested ones. Of bounds that read an outer loop the new loop goes through all
@@ -82,9 +83,13 @@ class ScheduleMethods {
   /// Takes the first or last iterations of a loop out of it. What is special in them, as a border
   /// is, is then decided outside of the loop. `first`: How many iterations come before the loop.
   /// `last`: How many come after it.
-  Handles<LoopRV> peel(const LoopArgument& loop, std::int64_t first = 1, std::int64_t last = 0);
+  /// `align`: In place of `first`: as many come before the loop as it takes until its value is a
+  /// multiple of this number. 0: `first` says it.
+  Handles<LoopRV> peel(const LoopArgument& loop, std::int64_t first = 1, std::int64_t last = 0,
+                       std::int64_t align = 0);
   /// Gives the statements in a loop loops of their own, wherever dependences allow to cut between
-  /// them (loop fission). `loop`: With several statements inside; other loops may be between.
+  /// them (loop fission). `loop`: With several statements inside; other loops, and conditions that
+  /// read no memory, may be between.
   Handles<LoopRV> distribute(const LoopArgument& loop);
   /// Lets a loop start elsewhere: what it did for `i`, it does for `i + offset`. Loops that are
   /// merged afterwards by `merge_siblings` then run so many iterations apart. `offset`: What is
@@ -327,6 +332,10 @@ class ScheduleMethods {
                 const Annotation& ann_val);
   /// Takes a note from a block or a loop.
   void unannotate(const BlockOrLoopArgument& block_or_loop, const std::string& ann_key);
+  /// Takes the caller's word that functions of the host read what the blocks that call them declare
+  /// to read, write all that these declare to write, by values that follow from that, and do
+  /// nothing else. `names`: Of functions that blocks call by `call_extern` or `call_packed`.
+  void trust_calls(const std::vector<std::string>& names);
   /// Lists the axes of a block in another order.
   /// `new_order`: For each place, the place where its axis has been.
   void reorder_block_iter_var(const BlockArgument& block,

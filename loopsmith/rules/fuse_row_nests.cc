@@ -42,10 +42,10 @@ bool share_a_buffer(const Group& group, const Nest& nest) {
   });
 }
 
-/// How many axes the group can share with `nest`, too.
-std::size_t shared_with(const Group& group, const Nest& nest, const CpuModel& machine) {
+/// How many axes the group can share with `nest`, too: `most` at most.
+std::size_t shared_with(const Group& group, const Nest& nest, std::size_t most) {
   if (group.opaque || group.nests.empty() || !share_a_buffer(group, nest)) return 0;
-  std::size_t shared = std::min(group.shared, max_shared(nest, machine));
+  std::size_t shared = std::min(group.shared, most);
   for (std::size_t k = 0; k < shared; ++k) {
     if (!same_axis(group.nests[0].axes[k], nest.axes[k])) shared = k;
   }
@@ -59,6 +59,32 @@ std::size_t shared_with(const Group& group, const Nest& nest, const CpuModel& ma
     const bool legal = std::ranges::all_of(
         group.nests, [&](const Nest& other) { return depend_row_by_row(other, nest, shared); });
     if (legal) return shared;
+  }
+  return 0;
+}
+
+/// True when a row of the nest is known to be shorter than a vector: then rows side by side are in
+/// vectors sooner than what is in a row.
+bool has_short_rows(const Nest& nest, const CpuModel& machine) {
+  const auto extent = constant_extent(nest.axes.back());
+  return extent && *extent < lanes_of(nest, machine);
+}
+
+/// How many parts from number `first` on compute one element for each point of the axes that the
+/// group shares, and stand between it and a nest that shares them, too; 0 where there is none.
+///
+///     for i: s[i] = sum(A[i, :]);  for i: m[i] = s[i] / n;  for i: B[i, :] = A[i, :] - m[i]
+std::size_t parts_between(const Group& group, const Program& program, std::size_t first,
+                          const CpuModel& machine) {
+  if (group.shared == 0 || has_short_rows(group.nests[0], machine)) return 0;
+  Group joined = group;
+  for (std::size_t i = first; i < program.parts.size() && program.parts[i].nest; ++i) {
+    const Nest& nest = *program.parts[i].nest;
+    const bool is_element = nest.reduction().empty() && nest.spatial().size() == group.shared;
+    const std::size_t most = is_element ? group.shared : max_shared(nest, machine);
+    if (shared_with(joined, nest, most) != group.shared) return 0;
+    if (!is_element) return i - first;
+    joined.nests.push_back(nest);
   }
   return 0;
 }
@@ -87,20 +113,29 @@ std::vector<std::size_t> shared_dimensions(const Nest& nest, const Ptr<Buffer>& 
 
 std::vector<Group> fuse_row_nests(const Program& program, const CpuModel& machine) {
   std::vector<Group> groups;
-  for (const Part& part : program.parts) {
+  for (std::size_t i = 0; i < program.parts.size(); ++i) {
+    const Part& part = program.parts[i];
     if (!part.nest) {
       groups.push_back({.nests = {}, .shared = 0, .opaque = part.opaque, .node = part.node});
       continue;
     }
-    const std::size_t shared = groups.empty() ? 0 : shared_with(groups.back(), *part.nest, machine);
+    if (std::size_t between =
+            groups.empty() ? 0 : parts_between(groups.back(), program, i, machine);
+        between > 0) {
+      for (; between > 0; --between, ++i) groups.back().nests.push_back(*program.parts[i].nest);
+      groups.back().nests.push_back(*program.parts[i].nest);
+      continue;
+    }
+    // Nobody asks what a nest that stands alone could share.
+    const bool is_alone = program.parts.size() == 1;
+    const std::size_t most = is_alone ? 0 : max_shared(*part.nest, machine);
+    const std::size_t shared = groups.empty() ? 0 : shared_with(groups.back(), *part.nest, most);
     if (shared > 0) {
       groups.back().nests.push_back(*part.nest);
       groups.back().shared = shared;
     } else {
-      groups.push_back({.nests = {*part.nest},
-                        .shared = max_shared(*part.nest, machine),
-                        .opaque = nullptr,
-                        .node = part.node});
+      groups.push_back(
+          {.nests = {*part.nest}, .shared = most, .opaque = nullptr, .node = part.node});
     }
   }
   return groups;

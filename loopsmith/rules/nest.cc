@@ -236,6 +236,21 @@ Stmt at(const Stmt& stmt, const Substitution& values) {
   return clone_with(stmt, values);
 }
 
+namespace {
+
+/// True when `index` grows by one where `variable`, which it uses, does.
+bool moves_by_one(const Expr& index, const Ptr<Var>& variable) {
+  if (index.same_as(variable)) return true;
+  if (const auto* sum = index.as<Add>()) {
+    const bool left = uses_variable(sum->a, variable), right = uses_variable(sum->b, variable);
+    if (left != right) return moves_by_one(left ? sum->a : sum->b, variable);
+  }
+  const Expr next = substitute(index, {{variable, variable + int_imm(variable->dtype, 1)}});
+  return Analyzer().can_prove_equal(next, index + int_imm(index.dtype(), 1));
+}
+
+}  // namespace
+
 Stride stride_along(const NestAccess& access, const Ptr<Var>& variable) {
   Stride stride = Stride::none;
   for (std::size_t i = 0; i < access.indices.size(); ++i) {
@@ -246,10 +261,7 @@ Stride stride_along(const NestAccess& access, const Ptr<Var>& variable) {
     const bool compact =
         access.buffer->strides.empty() || is_const_int(access.buffer->strides[i], 1);
     if (!last || !compact) return Stride::other;
-    const Expr& index = access.indices[i];
-    const Expr next = substitute(index, {{variable, variable + int_imm(variable->dtype, 1)}});
-    const bool by_one = Analyzer().can_prove_equal(next, index + int_imm(index.dtype(), 1));
-    stride = by_one ? Stride::one : Stride::other;
+    stride = moves_by_one(access.indices[i], variable) ? Stride::one : Stride::other;
   }
   return stride;
 }

@@ -5,23 +5,12 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/function_variables.h"
 #include "loopsmith/schedule/spelling_suggestions.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {
-
-/// The variables that callers give a function: parameters, and sizes of buffers.
-std::vector<Ptr<Var>> variables_of(const PrimFunc& func) {
-  std::vector<Ptr<Var>> variables = func.params;
-  for (const Ptr<Buffer>& buffer : func.buffer_map) {
-    if (!buffer) continue;
-    for (const Expr& extent : buffer->shape) {
-      for (const Ptr<Var>& variable : free_variables(extent)) variables.push_back(variable);
-    }
-  }
-  return variables;
-}
 
 bool occurs_in(const Ref& root, const Ptr<Var>& variable) {
   bool found = false;
@@ -32,14 +21,14 @@ bool occurs_in(const Ref& root, const Ptr<Var>& variable) {
   return found;
 }
 
-/// A map in terms of the function that is scheduled: a variable that this does not have, as of the
-/// function of which a trace was, stands for its own of that name.
-Ptr<IndexMap> of_scheduled_function(const Schedule& schedule, const Ptr<IndexMap>& map) {
-  const std::vector<Ptr<Var>> used = free_variables(map);
-  if (used.empty()) return map;
-  const std::uint32_t function = schedule.function_named().value_or(0);
-  const auto given = variables_of(*schedule.as<PrimFunc>(schedule.root(function)));
+/// The variables of the scheduled function for those of `node` that it does not have, as those of
+/// the function of which a trace was: its own of the same name.
+Substitution own_variables(const Schedule& schedule, const Ref& node, std::string_view what) {
   Substitution values;
+  const std::vector<Ptr<Var>> used = free_variables(node);
+  if (used.empty()) return values;
+  const std::uint32_t function = schedule.function_named().value_or(0);
+  const auto given = function_variables(*schedule.as<PrimFunc>(schedule.root(function)));
   for (const Ptr<Var>& variable : used) {
     const auto is_it = [&](const Ptr<Var>& other) { return other.same_as(variable); };
     if (std::ranges::any_of(given, is_it) || occurs_in(schedule.mod(), variable)) continue;
@@ -49,9 +38,15 @@ Ptr<IndexMap> of_scheduled_function(const Schedule& schedule, const Ptr<IndexMap
     const auto found = std::ranges::find_if(given, stands_for);
     require(found != given.end(), ErrorKind::schedule, "variable_is_known",
             hint("use variables of the function, or numbers"), {},
-            "an index map uses {}, which the function does not have", variable->name);
+            "{} uses {}, which the function does not have", what, variable->name);
     values[variable] = *found;
   }
+  return values;
+}
+
+/// A map in terms of the function that is scheduled.
+Ptr<IndexMap> of_scheduled_function(const Schedule& schedule, const Ptr<IndexMap>& map) {
+  const Substitution values = own_variables(schedule, map, "an index map");
   if (values.empty()) return map;
   IndexMap copy = *map;
   for (Expr& index : copy.final_indices) index = substitute(index, values);
@@ -143,6 +138,20 @@ bool ArgumentReader::read(const Argument& argument, Factor& to) {
   } else {
     return false;
   }
+  return true;
+}
+
+bool ArgumentReader::read(const Argument& argument, SplitFactor& to) {
+  if (const auto* node = argument.as<Ref>()) {
+    const Expr expr = Expr::from(*node);
+    if (!expr.defined()) return false;
+    if (const std::int64_t* number = as_int(expr)) return to = *number, true;
+    to = substitute(expr, own_variables(schedule_, expr, "a factor"));
+    return true;
+  }
+  Factor factor;
+  if (!read(argument, factor)) return false;
+  to = factor;
   return true;
 }
 

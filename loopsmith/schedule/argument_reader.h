@@ -8,6 +8,7 @@
 
 #include "loopsmith/schedule/argument.h"
 #include "loopsmith/schedule/schedule.h"
+#include "loopsmith/schedule/split_factor.h"
 
 namespace loopsmith {
 
@@ -26,6 +27,7 @@ class ArgumentReader {
   bool read(const Argument& argument, BlockRV& to);
   bool read(const Argument& argument, ExprRV& to);
   bool read(const Argument& argument, Factor& to);
+  bool read(const Argument& argument, SplitFactor& to);
   bool read(const Argument& argument, BlockOrLoop& to);
   bool read(const Argument& argument, BufferSelector& to);
   bool read(const Argument& argument, Annotation& to);

@@ -30,7 +30,7 @@ std::span<const PrimitiveBase* const> all_primitives() {
       &storage_align, &set_scope, &unsafe_set_dtype, &set_axis_separator,
       &unsafe_hide_buffer_access, &annotate_buffer_access, &transform_layout, &set_layout,
       // Blocks.
-      &blockize, &tensorize, &transform_block_layout, &annotate, &unannotate,
+      &blockize, &tensorize, &transform_block_layout, &annotate, &unannotate, &trust_calls,
       &reorder_block_iter_var,
       // Choices.
       &sample_categorical, &sample_perfect_tile, &sample_partitioned_tile, &sample_compute_location,

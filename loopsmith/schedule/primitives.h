@@ -61,6 +61,7 @@
 #include "loopsmith/schedule/primitives/transform_block_layout.h"
 #include "loopsmith/schedule/primitives/transform_layout.h"
 #include "loopsmith/schedule/primitives/tree_reduce.h"
+#include "loopsmith/schedule/primitives/trust_calls.h"
 
 namespace loopsmith {
 

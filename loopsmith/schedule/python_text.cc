@@ -45,28 +45,44 @@ bool is_parameter_name(const std::string& name) {
          std::ranges::find(keywords, name) == std::end(keywords);
 }
 
-/// The sign of an operator of indices, with what it joins; empty for any other expression.
+/// The sign of an operator of indices, or its function, with what it joins; empty for any other
+/// expression.
 std::tuple<std::string_view, Expr, Expr> joined_indices(const Expr& index) {
   if (const auto* node = index.as<Add>()) return {"+", node->a, node->b};
   if (const auto* node = index.as<Sub>()) return {"-", node->a, node->b};
   if (const auto* node = index.as<Mul>()) return {"*", node->a, node->b};
   if (const auto* node = index.as<FloorDiv>()) return {"//", node->a, node->b};
   if (const auto* node = index.as<FloorMod>()) return {"%", node->a, node->b};
+  if (const auto* node = index.as<Min>()) return {"tir.min", node->a, node->b};
+  if (const auto* node = index.as<Max>()) return {"tir.max", node->a, node->b};
   return {};
 }
 
+using PythonVariable = std::string (*)(const Var&);
+
 /// An index as Python writes it, in parentheses unless it is `outermost`; empty where it has no
-/// such text.
-std::string python_index(const Expr& index, bool outermost) {
+/// such text. `python_variable` tells what Python calls a variable.
+std::string python_index(const Expr& index, PythonVariable python_variable, bool outermost) {
   if (const std::int64_t* number = as_int(index)) return std::to_string(*number);
-  if (const auto* variable = index.as<Var>()) return variable->name;
+  if (const auto* variable = index.as<Var>()) return python_variable(*variable);
   const auto [sign, a, b] = joined_indices(index);
   if (sign.empty()) return "";
-  const std::string left = python_index(a, false);
-  const std::string right = python_index(b, false);
+  const bool is_function = sign.starts_with("tir.");
+  const std::string left = python_index(a, python_variable, is_function);
+  const std::string right = python_index(b, python_variable, is_function);
   if (left.empty() || right.empty()) return "";
+  if (is_function) return fmt::format("{}({}, {})", sign, left, right);
   const std::string joined = fmt::format("{} {} {}", left, sign, right);
   return outermost ? joined : fmt::format("({})", joined);
+}
+
+/// An integer expression of sizes, which a reader tells by their names.
+std::string python_sizes(const Expr& expr) {
+  const auto size = [](const Var& variable) {
+    return fmt::format("tir.Var({}, {})", quoted_text(variable.name),
+                       quoted_text(to_string(variable.dtype)));
+  };
+  return expr.dtype().is_integer() ? python_index(expr, size, true) : "";
 }
 
 /// A function of indices; empty where Python has no short text for it.
@@ -80,7 +96,7 @@ std::string python_lambda(const IndexMap& map) {
   }
   std::vector<std::string> results;
   for (const Expr& index : map.final_indices) {
-    results.push_back(python_index(index, true));
+    results.push_back(python_index(index, [](const Var& one) { return one.name; }, true));
     if (results.back().empty()) return "";
   }
   for (const Expr& index : map.final_indices) {
@@ -111,6 +127,9 @@ std::string python_of(const Ref& node) {
   }
   if (const auto* map = node.as<IndexMap>()) {
     if (const std::string text = python_lambda(*map); !text.empty()) return text;
+  }
+  if (const Expr expr = Expr::from(node); expr.defined()) {
+    if (const std::string text = python_sizes(expr); !text.empty()) return text;
   }
   return fmt::format("ls.from_json({})", quoted_text(to_json(node)));
 }

@@ -18,8 +18,8 @@ struct SplitStep {
   IterVar parent;
   IterVar outer;
   IterVar inner;
-  std::int64_t factor = 0;  ///< The extent of `inner`; 0 where `nparts` is that of `outer`.
-  std::int64_t nparts = 0;
+  Expr factor;  ///< The extent of `inner`; null where `nparts` is that of `outer`.
+  Expr nparts;
   bool disable_predication = false;
 };
 
@@ -45,6 +45,7 @@ struct LayoutStep {
   std::vector<IterVar> before;
   std::vector<IterVar> after;  ///< Empty: the order of computation stays.
   Ptr<IndexMap> map;
+  std::vector<std::int64_t> separators;  ///< Indices that start an axis of the flattened buffer.
 };
 
 using AxisStep = std::variant<SplitStep, FuseStep, ReorderStep, SingletonStep, LayoutStep>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/te/relations.h"
 
-#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/at_least_one.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith::te {
@@ -28,9 +28,10 @@ AxisDomains domains_of(const StageData& stage, std::string_view call) {
   for (const AxisStep& step : stage.steps) {
     if (const auto* split = std::get_if<SplitStep>(&step)) {
       const Expr extent = extent_of(domains, split->parent);
-      const bool by_factor = split->factor > 0;
-      const Expr fixed = int_imm(extent.dtype(), by_factor ? split->factor : split->nparts);
+      const bool by_factor = split->factor.defined();
       Analyzer analyzer;
+      const Expr fixed = at_least_one(
+          loopsmith::cast(extent.dtype(), by_factor ? split->factor : split->nparts), analyzer);
       const Expr other = analyzer.simplify(ceildiv(extent, fixed));
       domains[split->outer] = from_zero(by_factor ? other : fixed);
       domains[split->inner] = from_zero(by_factor ? fixed : other);

@@ -21,10 +21,11 @@ struct StageData;
 struct TensorIntrinDecl;
 using StageId = std::uint32_t;
 
-/// How an axis is split: by the extent of the inner axis, or of the outer one.
+/// How an axis is split: by the extent of the inner axis, or of the outer one. It is a number, or
+/// an integer expression of sizes, which counts as 1 where it is less.
 struct SplitBy {
-  std::optional<std::int64_t> factor = {};
-  std::optional<std::int64_t> nparts = {};
+  Expr factor = {};
+  Expr nparts = {};
   bool disable_predication = false;  ///< Leaves out the guard where it does not divide.
 };
 
@@ -43,12 +44,12 @@ class Stage {
 
   /// The axes `axis.outer`, `axis.inner` in the place of one.
   std::array<IterVar, 2> split(const IterVar& axis, const SplitBy& by);
-  std::array<IterVar, 2> split(const IterVar& axis, std::int64_t factor) {
+  std::array<IterVar, 2> split(const IterVar& axis, const Expr& factor) {
     return split(axis, SplitBy{.factor = factor});
   }
   /// x.outer, y.outer, x.inner, y.inner, in this order.
-  std::array<IterVar, 4> tile(const IterVar& x, const IterVar& y, std::int64_t x_factor,
-                              std::int64_t y_factor);
+  std::array<IterVar, 4> tile(const IterVar& x, const IterVar& y, const Expr& x_factor,
+                              const Expr& y_factor);
   /// One axis in the place of neighbours; without any, a new outermost one of extent 1.
   IterVar fuse(const std::vector<IterVar>& axes);
   Stage& reorder(const std::vector<IterVar>& axes);
@@ -85,10 +86,12 @@ class Stage {
   Stage& set_store_predicate(const Expr& predicate);
   /// The threads that all steps of a scan share: an axis of each is bound to each of them.
   Stage& env_threads(const std::vector<IterVar>& threads);
-  /// Keeps element (i, j, ...) where the map says; the order of computation stays.
-  void set_layout(const Ptr<IndexMap>& map);
+  /// Keeps element (i, j, ...) where the map says; the order of computation stays. `separators`
+  /// are the indices of the map that start another axis of the flattened buffer.
+  void set_layout(const Ptr<IndexMap>& map, const std::vector<std::int64_t>& separators = {});
   /// The same, and computes in that order: the new axes, in the place of those of the output.
-  std::vector<IterVar> transform_layout(const Ptr<IndexMap>& map);
+  std::vector<IterVar> transform_layout(const Ptr<IndexMap>& map,
+                                        const std::vector<std::int64_t>& separators = {});
 
  private:
   friend class Schedule;

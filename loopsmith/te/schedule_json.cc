@@ -40,6 +40,7 @@ void fields(A&& archive, LayoutStep& step) {
   archive("before", step.before);
   archive("after", step.after);
   archive("map", step.map);
+  archive("separators", step.separators);
 }
 template <class A>
 void fields(A&& archive, KindMark& mark) {

@@ -2,6 +2,8 @@
 // What a user says of one stage: its loops, and where it is computed.
 #include <algorithm>
 
+#include "loopsmith/ir/script_text.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/te/relations.h"
 #include "loopsmith/te/schedule.h"
@@ -53,10 +55,41 @@ IterVar derived(const IterVar& axis, std::string_view suffix) {
       .iter_type = axis->iter_type});
 }
 
-void require_positive(const char* what, const IterVar& axis, std::optional<std::int64_t> number) {
+/// What a factor may not read: memory, or an axis of a stage; empty where it reads neither.
+std::string read_beside_sizes(const ScheduleData& schedule, const Expr& factor) {
+  std::string found;
+  pre_order_visit(factor, [&](const Ref& ref) {
+    const auto is_axis = [&](const IterVar& axis) { return axis->var.get() == ref.get(); };
+    const bool is_of_loop = ref.is<Var>() && std::ranges::any_of(schedule.stages, [&](auto& stage) {
+                              return std::ranges::any_of(stage.all_iter_vars, is_axis);
+                            });
+    const bool is_load = ref.is<BufferLoad>() || ref.is<ProducerLoad>();
+    if (found.empty() && (is_of_loop || is_load)) found = to_string(ref);
+    return found.empty();
+  });
+  return found;
+}
+
+void require_factor(const ScheduleData& schedule, const char* what, const IterVar& axis,
+                    const Expr& factor) {
+  if (!factor.defined()) return;
+  const DataType type = factor.dtype();
+  const DataType counter = axis->var->dtype;
+  const std::int64_t* number = as_int(factor);
+  const bool counts =
+      type.is_scalar() && type.is_integer() && (number || type.bits <= counter.bits);
+  require(counts, ErrorKind::type_mismatch, "factor_has_type",
+          hint("give an integer expression, or cast it to the type of the axis"), current_span,
+          "split: {} of axis {} is {}, of type {}, but the axis counts in {}", what,
+          axis->var->name, to_string(factor), to_string(type), to_string(counter));
   require(!number || *number > 0, ErrorKind::schedule, "factor_is_positive", hint("pass 1 or more"),
           current_span, "split: {} of axis {} is {}, not positive", what, axis->var->name,
-          number.value_or(0));
+          number ? *number : 0);
+  const std::string read = read_beside_sizes(schedule, factor);
+  require(read.empty(), ErrorKind::schedule, "factor_is_of_sizes",
+          hint("use numbers, sizes of tensors, and variables that are arguments"), current_span,
+          "split: {} of axis {} is {}, which reads {}, no size of the program", what,
+          axis->var->name, to_string(factor), read);
 }
 
 }  // namespace
@@ -97,20 +130,20 @@ void Stage::require_op(std::string_view call) const {
 
 std::array<IterVar, 2> Stage::split(const IterVar& axis, const SplitBy& by) {
   require_op("split");
-  require(by.factor.has_value() != by.nparts.has_value(), ErrorKind::schedule, "factor_or_nparts",
+  require(by.factor.defined() != by.nparts.defined(), ErrorKind::schedule, "factor_or_nparts",
           hint("give the extent of one of them"), current_span,
           "split: {} of factor, the extent of the inner axis, and nparts, that of the outer one",
-          by.factor ? "both are given" : "neither is given");
+          by.factor.defined() ? "both are given" : "neither is given");
   const std::size_t place = leaf("split", axis);
-  require_positive("factor", axis, by.factor);
-  require_positive("nparts", axis, by.nparts);
+  require_factor(*schedule_, "factor", axis, by.factor);
+  require_factor(*schedule_, "nparts", axis, by.nparts);
   require_kind("split", axis, {IterType::data_par, IterType::comm_reduce, IterType::ordered},
                hint("split an axis of the output or of the reduction"));
   const SplitStep step{.parent = axis,
                        .outer = derived(axis, "outer"),
                        .inner = derived(axis, "inner"),
-                       .factor = by.factor.value_or(0),
-                       .nparts = by.nparts.value_or(0),
+                       .factor = by.factor,
+                       .nparts = by.nparts,
                        .disable_predication = by.disable_predication};
   StageData& stage = edit();
   stage.leaf_iter_vars[place] = step.outer;
@@ -122,15 +155,15 @@ std::array<IterVar, 2> Stage::split(const IterVar& axis, const SplitBy& by) {
   return {step.outer, step.inner};
 }
 
-std::array<IterVar, 4> Stage::tile(const IterVar& x, const IterVar& y, std::int64_t x_factor,
-                                   std::int64_t y_factor) {
+std::array<IterVar, 4> Stage::tile(const IterVar& x, const IterVar& y, const Expr& x_factor,
+                                   const Expr& y_factor) {
   require_op("tile");
   leaf("tile", x);
   leaf("tile", y);
   require(!x.same_as(y), ErrorKind::schedule, "axis_occurs_once", hint("give two axes"),
           current_span, "tile: axis {} is given twice", x->var->name);
-  require_positive("factor", x, x_factor);
-  require_positive("factor", y, y_factor);
+  require_factor(*schedule_, "factor", x, x_factor);
+  require_factor(*schedule_, "factor", y, y_factor);
   const auto [x_outer, x_inner] = split(x, x_factor);
   const auto [y_outer, y_inner] = split(y, y_factor);
   reorder({x_outer, y_outer, x_inner, y_inner});

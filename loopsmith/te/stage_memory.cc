@@ -103,9 +103,9 @@ Stage& Stage::env_threads(const std::vector<IterVar>& threads) {
   return *this;
 }
 
-void Stage::set_layout(const Ptr<IndexMap>& map) {
+void Stage::set_layout(const Ptr<IndexMap>& map, const std::vector<std::int64_t>& separators) {
   require_layout("set_layout", *map);
-  edit().steps.emplace_back(LayoutStep{.map = map});
+  edit().steps.emplace_back(LayoutStep{.map = map, .separators = separators});
 }
 
 void Stage::require_layout(std::string_view call, const IndexMap& map) const {
@@ -118,11 +118,12 @@ void Stage::require_layout(std::string_view call, const IndexMap& map) const {
           map.initial_indices.size(), name_of(stage), dimensions);
 }
 
-std::vector<IterVar> Stage::transform_layout(const Ptr<IndexMap>& map) {
+std::vector<IterVar> Stage::transform_layout(const Ptr<IndexMap>& map,
+                                             const std::vector<std::int64_t>& separators) {
   require_layout("transform_layout", *map);
   StageData& stage = edit();
   const auto* compute = stage.op.as<ComputeOp>();
-  LayoutStep step{.map = map};
+  LayoutStep step{.map = map, .separators = separators};
   if (compute && !compute->axis.empty()) {
     step.before.assign(compute->axis.begin(), compute->axis.end());
     const auto is_axis = [&](const IterVar& leaf, const IterVar& axis) {

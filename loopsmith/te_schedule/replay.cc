@@ -85,9 +85,10 @@ void Replay::set_layout_of_input(StageId id) {
     const auto* layout = std::get_if<LayoutStep>(&step);
     const StageId reader = readers_[id].empty() ? no_stage : readers_[id][0];
     if (!layout || reader == no_stage) continue;
-    transform_layout.apply(schedule_, {.block = block_named(names_.at(stage(reader).op)[0]),
-                                       .buffer = name_of(input),
-                                       .index_map = layout->map});
+    const BlockRV block = block_named(names_.at(stage(reader).op)[0]);
+    transform_layout.apply(schedule_,
+                           {.block = block, .buffer = name_of(input), .index_map = layout->map});
+    separate(block, name_of(input), *layout);
   }
 }
 

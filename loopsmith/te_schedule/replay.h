@@ -56,6 +56,7 @@ class Replay {
   void apply(StageId id, Nest& nest, const ReorderStep& step);
   void apply(StageId id, Nest& nest, const SingletonStep& step);
   void apply(StageId id, Nest& nest, const LayoutStep& step);
+  void separate(BlockRV block, const BufferSelector& buffer, const LayoutStep& step);
   void name_loops(StageId id, Nest& nest);
   bool is_bound(StageId id, const IterVar& axis) const;
 

@@ -44,11 +44,15 @@ bool Replay::is_bound(StageId id, const IterVar& axis) const {
 void Replay::apply(StageId id, Nest& nest, const SplitStep& step) {
   const LoopRV loop = own_loop(id, nest, step.parent, "split");
   // What is needed of a stage may be less than the factor; threads are as many as was said.
-  std::int64_t fixed = step.factor > 0 ? step.factor : step.nparts;
+  const bool by_factor = step.factor.defined();
+  const Expr& asked = by_factor ? step.factor : step.nparts;
+  const std::int64_t* number = as_int(asked);
+  SplitFactor fixed = number ? SplitFactor(*number) : SplitFactor(asked);
   const std::int64_t* extent = as_int(schedule_.get(loop).extent);
-  if (extent && *extent > 0 && *extent < fixed && !is_bound(id, step.parent)) fixed = *extent;
+  const bool is_less = number && extent && *extent > 0 && *extent < *number;
+  if (is_less && !is_bound(id, step.parent)) fixed = *extent;
   const auto factors =
-      step.factor > 0 ? std::vector<Factor>{infer, fixed} : std::vector<Factor>{fixed, infer};
+      by_factor ? std::vector<SplitFactor>{infer, fixed} : std::vector<SplitFactor>{fixed, infer};
   const auto made = loopsmith::split.apply(
       schedule_, {.loop = loop,
                   .factors = factors,
@@ -85,6 +89,7 @@ void Replay::apply(StageId, Nest& nest, const SingletonStep& step) {
 void Replay::apply(StageId id, Nest& nest, const LayoutStep& step) {
   for (const BlockRV block : nest.blocks) {
     transform_layout.apply(schedule_, {.block = block, .buffer = 0, .index_map = step.map});
+    separate(block, 0, step);
   }
   require(step.after.empty() || nest.blocks.size() == 1, ErrorKind::schedule,
           "layout_is_of_one_output", hint("call set_layout, which keeps the loops"), {},
@@ -95,6 +100,13 @@ void Replay::apply(StageId id, Nest& nest, const LayoutStep& step) {
   const auto loops = get_loops.apply(schedule_, {.block = nest.blocks[0]});
   const std::size_t first = loops.size() - schedule_.get(nest.blocks[0]).iter_vars.size();
   for (std::size_t i = 0; i < step.after.size(); ++i) nest.loops[step.after[i]] = loops[first + i];
+}
+
+/// Flattens the buffer to several axes, where the layout says so.
+void Replay::separate(BlockRV block, const BufferSelector& buffer, const LayoutStep& step) {
+  if (step.separators.empty()) return;
+  set_axis_separator.apply(schedule_,
+                           {.block = block, .buffer = buffer, .axis_separators = step.separators});
 }
 
 /// Loops that the engine made have the names of their axes.

@@ -196,6 +196,16 @@ Analyzer& AccessTable::analyzer_at(const Scope* scope) {
 }
 
 std::optional<arith::Interval> AccessTable::values(const Expr& expr, const Scope* outside) {
+  if (const auto* lanes = expr.as<Ramp>()) {
+    const std::int64_t* stride = as_int(lanes->stride);
+    auto first = values(lanes->base, outside);
+    if (!stride || !first) return std::nullopt;
+    const Expr reach = int_imm(lanes->base.dtype(), *stride * (lanes->lanes - 1));
+    Expr& end = *stride >= 0 ? first->max : first->min;
+    end = end + reach;
+    return first;
+  }
+  if (!expr.dtype().is_scalar()) return std::nullopt;
   arith::Intervals& ranges = ranges_[outside];
   gather(expr, outside, ranges);
   return arith::relax(expr, ranges);

@@ -47,8 +47,8 @@ class AccessTable {
   explicit AccessTable(const PrimFunc& func);
 
   std::vector<Allocation>& allocations() { return allocations_; }
-  /// What an integer may be while all that is inside `outside` runs, `outside` itself in one
-  /// iteration; none where none is known.
+  /// What an integer, or each lane of a vector of them, may be while all that is inside `outside`
+  /// runs, `outside` itself in one iteration; none where none is known.
   std::optional<arith::Interval> values(const Expr& expr, const Scope* outside);
   /// The scope that defines a loop variable or a name; null for any other variable.
   const Scope* definition(const Ref& variable) const;

@@ -59,7 +59,7 @@ bool has_window_of_its_own(AccessTable& table, const Allocation& allocation, con
     bool is_known = true;
     for (const Access& access : allocation.accesses) {
       const auto values = values_within(table, (*access.indices)[d], within, threads);
-      is_known = is_known && values && values->min.dtype().is_scalar();
+      is_known = is_known && values;
       if (!is_known) break;
       all = !all ? values
                  : arith::Interval{analyzer.simplify(min(all->min, values->min)),
@@ -110,7 +110,6 @@ std::optional<std::pair<Expr, Expr>> used_part(AccessTable& table, const Allocat
   Analyzer& analyzer = table.analyzer_at(within);
   for (const Access& access : allocation.accesses) {
     const Expr& index = (*access.indices)[d];
-    if (!index.dtype().is_scalar()) return std::nullopt;
     std::optional<arith::Interval> values = values_within(table, index, within, threads);
     if (!values) return std::nullopt;
     values->min = analyzer.simplify(values->min);

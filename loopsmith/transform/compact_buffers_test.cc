@@ -51,6 +51,22 @@ TEST_F(CompactBuffers, leaves_a_dimension_that_may_be_used_as_a_whole) {
   EXPECT_TRUE(same(allocate->extents[1], Expr(1)));
 }
 
+TEST_F(CompactBuffers, shrinks_to_the_lanes_of_vectors) {
+  const Ptr<Buffer> t = decl_buffer({n, 64}, f32, "T");
+  const auto vector = [&](const Ptr<Buffer>& buffer, const Expr& row, const Expr& first) {
+    const Expr lanes = make(Ramp{.base = first, .stride = 2, .lanes = 8});
+    return store(buffer, make(Broadcast{.value = f(1), .lanes = 8}), {row, lanes});
+  };
+  const auto used = [](const Stmt& body) { return body.as<For>()->body.as<Allocate>()->extents; };
+  // Every second element of 16 from 16 * j on: the last two are not used.
+  const Stmt body = for_loop(i, 0, n, allocated(t, for_loop(j, 0, 4, vector(t, i, j * 16))));
+  const auto extents = used(compact(body));
+  EXPECT_TRUE(same(extents[0], Expr(1)));
+  EXPECT_TRUE(same(extents[1], Expr(63)));
+  const Stmt fixed = for_loop(i, 0, n, allocated(t, vector(t, i, i * 16)));
+  EXPECT_TRUE(same(used(compact(fixed))[1], Expr(15)));
+}
+
 TEST_F(CompactBuffers, rounds_strides_up_as_asked) {
   const Ptr<Buffer> t = decl_buffer({4, 8}, f32, "T");
   const Ptr<Buffer> u = reshaped(t, {4, 8}, {33, 1});

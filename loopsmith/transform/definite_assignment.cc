@@ -51,14 +51,18 @@ class Coverage {
       const Expr& read = (*read_.indices)[d];
       if (structural_equal(written, read) && is_fixed(written)) continue;
       std::optional<Bounds> all_written = exact(written);
-      std::optional<Bounds> may_read = covering(read);
-      if (!all_written || !may_read) return false;
+      if (!all_written) return false;
       narrow(written, write_, write_guards_, *all_written, &used);
-      narrow(read, read_, read_guards_, *may_read, nullptr);
-      // Whatever the conditions are, no program reads outside of its buffer.
-      may_read->min.push_back(zero_of(read.dtype()));
-      may_read->max.push_back(extents_[d] - int_imm(extents_[d].dtype(), 1));
-      if (!lies_in(*may_read, *all_written)) return false;
+      Bounds may_read = covering(read);
+      // Memory may have changed since a guard was asked.
+      if (read.dtype().is_scalar() && !reads_memory(read)) {
+        narrow(read, read_, read_guards_, may_read, nullptr);
+      }
+      // Whatever the conditions and values in memory are, no program reads outside of its buffer.
+      const Expr one = int_imm(extents_[d].dtype(), 1);
+      may_read.min.push_back(zero_of(written.dtype()));
+      may_read.max.push_back(extents_[d] - one);
+      if (!lies_in(may_read, *all_written)) return false;
     }
     return happens(used);
   }
@@ -75,15 +79,15 @@ class Coverage {
     });
     return variables;
   }
-  std::optional<Bounds> covering(const Expr& index) {
-    if (reads_memory(index)) return std::nullopt;
+  /// What is known of the values of an index; nothing of one that is read from a buffer.
+  Bounds covering(const Expr& index) {
+    if (reads_memory(index)) return {};
     const auto values = relaxed(index);
-    if (!values) return std::nullopt;
-    return Bounds{{values->min}, {values->max}};
+    return values ? Bounds{{values->min}, {values->max}} : Bounds{};
   }
   /// Over all that is inside the common scope, itself left out.
   std::optional<arith::Interval> relaxed(const Expr& e) {
-    if (is_fixed(e)) return arith::Interval{e, e};
+    if (e.dtype().is_scalar() && is_fixed(e)) return arith::Interval{e, e};
     return table_.values(e, common_);
   }
 
@@ -106,7 +110,7 @@ class Coverage {
 /// The values of an index that runs over all of them: base + v0 + n0*v1 + n0*n1*v2 ..., with loops
 /// v of extents n, each in no other index; none when that is not so.
 std::optional<Bounds> Coverage::exact(const Expr& index) {
-  if (reads_memory(index)) return std::nullopt;
+  if (reads_memory(index) || !index.dtype().is_scalar()) return std::nullopt;
   struct RadixTerm {
     const For* loop;
     std::int64_t scale;

@@ -67,6 +67,40 @@ TEST_F(LiftReductions, reads_other_elements_of_the_buffer) {
   EXPECT_FALSE(is_lifted(floordiv(i, 16) + 1));
 }
 
+TEST_F(LiftReductions, reads_other_elements_of_rows_of_any_length) {
+  const Ptr<Var> n = var("n");
+  const auto is_lifted = [&](int first) {
+    const Expr row = load(c, {ramp(i * n + k * 16, 1, 16)});
+    const Expr total = call(f32, op("vector_reduce_add"), {row});
+    const Expr at = i * n + j;
+    const Stmt sum = for_loop(k, 0, 4, store(c, load(c, {at}) + total, {at}));
+    const Stmt nest = for_loop(i, 0, n, for_loop(j, first, n - first, sum));
+    return lifted(nest).as<For>()->body.as<For>()->body.is<Allocate>();
+  };
+  EXPECT_TRUE(is_lifted(64));
+  EXPECT_FALSE(is_lifted(63));
+}
+
+TEST_F(LiftReductions, has_lanes_for_each_element_of_a_tile) {
+  const auto tile = [&](const Ptr<Var>& at, Stmt s) {
+    return for_loop(at, 0, 4, std::move(s), ForKind::unrolled);
+  };
+  const Ptr<Buffer> sums = decl_buffer({64}, f32, "sums", "local");
+  const Ptr<Var> first = var("first"), last = var("last");
+  const auto at = [](const Ptr<Var>& each) { return ramp(each * 16, 1, 16); };
+  const Expr total = call(f32, op("vector_reduce_add"), {load(sums, {at(last)})});
+  const Expr vector = load(a, {ramp((j + k) * 16, 1, 16)}) + load(sums, {at(j)});
+  EXPECT_TRUE(same(
+      lifted(for_loop(i, 0, 9, for_loop(k, 0, 4, tile(j, add(i * 4 + j, j + k))))),
+      for_loop(i, 0, 9,
+               allocated(sums, seq({tile(first, store(sums, broadcast(f(-0.0), 16), {at(first)})),
+                                    for_loop(k, 0, 4, tile(j, store(sums, vector, {at(j)}))),
+                                    tile(last, store(c, load(c, {i * 4 + last}) + total,
+                                                     {i * 4 + last}))})))));
+  const Stmt large = for_loop(k, 0, 4, for_loop(j, 0, 33, add(j, k), ForKind::unrolled));
+  EXPECT_TRUE(same(lifted(large), large));
+}
+
 TEST_F(LiftReductions, leaves_an_element_that_is_used_in_the_loop) {
   const Stmt loop = for_loop(k, 0, 4, seq({add(3, k), store(a, load(c, {3}), {k})}));
   EXPECT_TRUE(same(lifted(loop), loop));

@@ -59,16 +59,8 @@ class Keeper {
       asks_indices = asks_indices || !is_same_place(store, load->indices[0]);
     }
     if (!asks_indices) return !arguments_are_apart_;
-    if (store.value.dtype().is_vector() || !accumulation_of(store)) return false;
-    Stmt nest = Stmt(&loop);
-    for (std::size_t i = around_.size(); i-- > 0;) {
-      For outer = *around_[i];
-      outer.kind = ForKind::serial;
-      outer.thread_binding = nullptr;
-      outer.body = std::move(nest);
-      nest = make(std::move(outer));
-    }
-    Dependences dependences(nest);
+    if (!accumulation_of(store)) return false;
+    Dependences dependences(in_turn_inside(loop, around_));
     return dependences.accumulator_is_private(loop.loop_var, store.buffer).verdict ==
            Verdict::proved;
   }

@@ -81,6 +81,18 @@ bool DistinctMemory::contains(const Ptr<Buffer>& buffer) const {
   return allocated_.contains(memory) || (are_parameters_distinct_ && parameters_.contains(memory));
 }
 
+Stmt in_turn_inside(const For& loop, std::span<const For* const> around) {
+  Stmt nest{Ptr<For>(&loop)};
+  for (std::size_t i = around.size(); i-- > 0;) {
+    For outer = *around[i];
+    outer.kind = ForKind::serial;
+    outer.thread_binding = nullptr;
+    outer.body = std::move(nest);
+    nest = make(std::move(outer));
+  }
+  return nest;
+}
+
 Stmt with_register(const Ptr<Buffer>& buffer, Stmt body) {
   return make(Allocate{.dtype = buffer->dtype,
                        .extents = buffer->shape,

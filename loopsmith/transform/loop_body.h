@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What passes that keep memory in registers see of an innermost loop.
 #pragma once
+#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct LoopBody {
   void visit(const Stmt& stmt, bool is_sure);
   void read(const Expr& expr, bool is_sure);
 };
+
+/// A loop in the loops around it, from the outside in, all of which run in turn: what is asked of
+/// the loop may use what these say of its variables.
+Stmt in_turn_inside(const For& loop, std::span<const For* const> around);
 
 /// Which memory overlaps no other at the place that a rewriter has come to: what the function
 /// allocates, and its parameters where `tir.noalias` says so of the function or of a statement.

@@ -78,10 +78,10 @@ std::int64_t updates_in(const Schedule& schedule, LoopRV whole) {
 }
 
 /// How many parts, of how many iterations: one of the two where the extent is not known.
-std::vector<Factor> cut(const Schedule& schedule, LoopRV loop) {
+std::vector<SplitFactor> cut(const Schedule& schedule, LoopRV loop) {
   const std::int64_t* extent = as_int(schedule.get(loop).extent);
-  if (!extent) return {Factor(infer), Factor(iterations_of_part)};
-  return {Factor(part_count(*extent, updates_in(schedule, loop))), Factor(infer)};
+  if (!extent) return {SplitFactor(infer), SplitFactor(iterations_of_part)};
+  return {SplitFactor(part_count(*extent, updates_in(schedule, loop))), SplitFactor(infer)};
 }
 
 LoopRV loop_over(const Schedule& schedule, const Ptr<Var>& loop_var) {

@@ -209,7 +209,9 @@ AliasQuery query_aliases(AccessTable& table, const Allocation& allocation, const
     return is_it(each.buffer) && !(each.is_reduction && is_vectorized);
   };
   if (!find_carried(nest, {&loop.loop_var, 1}, concerns_it, options)) return {};
-  return {.may_happen = true, .wants_own = fills_itself(table, allocation, uses)};
+  const bool wants_own = fills_itself(table, allocation, uses) ||
+                         dependences.may_be_private(loop.loop_var, allocation.buffer);
+  return {.may_happen = true, .wants_own = wants_own};
 }
 
 /// Refuses a loop of which two iterations are certain to meet in the memory, whatever the sizes.

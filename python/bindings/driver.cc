@@ -129,6 +129,18 @@ void bind_target(nb::module_& m) {
           },
           "Its options, without their dash.")
       .def(
+          "has_features",
+          [](const Target& self, const std::string& features) {
+            return has_features(self, features);
+          },
+          nb::arg("features"), nb::sig("def has_features(self, features: str) -> bool"),
+          "Whether the processor of a target of kind llvm has each of them: "
+          "``+avx512f,+avx512vnni``.")
+      .def_prop_ro(
+          "vector_bits", [](const Target& self) { return preferred_vector_bits(self); },
+          "How wide vectors of a target of kind llvm should be: 512 where the processor computes "
+          "them at full rate.")
+      .def(
           "__reduce__",
           [](const Target& self) {
             return nb::make_tuple(nb::type<Target>(), nb::make_tuple(self.text()));

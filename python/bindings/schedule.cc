@@ -155,6 +155,9 @@ enable_check
 allow_reassociation
     False refuses steps that combine the elements of a floating-point reduction in another order,
     and so may round otherwise; the trace marks these steps. Results are then equal to the bit.
+trusted_calls
+    Names of functions of the host that keep to what the blocks that call them declare to read and
+    write: the first step is ``trust_calls``. Of others, nothing is known.
 
 Each step gives handles to what it made; a handle that a later step consumed says what became of it.
 A step that is refused raises a ScheduleError and changes nothing.)");
@@ -163,20 +166,24 @@ A step that is refused raises a ScheduleError and changes nothing.)");
           "__init__",
           [](PySchedule* self, const Ref& mod, std::optional<std::int64_t> seed,
              const std::variant<std::int64_t, std::string>& debug_mask,
-             const std::string& error_render_level, bool enable_check, bool allow_reassociation) {
+             const std::string& error_render_level, bool enable_check, bool allow_reassociation,
+             const std::vector<std::string>& trusted_calls) {
             const bool checks_tree = is_debugged(debug_mask);
             const ErrorDetail detail = detail_of(error_render_level);
             Schedule made = new_schedule(mod, seed.value_or(-1));
             made.allow_reassociation(allow_reassociation);
+            if (!trusted_calls.empty()) trust_calls.apply(made, {.names = trusted_calls});
             new (self) PySchedule{std::move(made), checks_tree, enable_check, detail};
           },
           nb::arg("mod"), nb::kw_only(), nb::arg("seed").none() = nb::none(),
           nb::arg("debug_mask") = "none", nb::arg("error_render_level") = "detail",
           nb::arg("enable_check") = true, nb::arg("allow_reassociation") = true,
+          nb::arg("trusted_calls") = std::vector<std::string>(),
           nb::sig("def __init__(self, mod: PrimFunc | IRModule, *, seed: int | None = None, "
                   "debug_mask: typing.Literal['all', 'none'] | int = 'none', error_render_level: "
                   "typing.Literal['detail', 'fast', 'none'] = 'detail', enable_check: bool = True, "
-                  "allow_reassociation: bool = True) -> None"))
+                  "allow_reassociation: bool = True, trusted_calls: typing.Sequence[str] = ()) -> "
+                  "None"))
       .def_prop_rw(
           "allow_reassociation",
           [](const PySchedule& self) { return self.schedule.allows_reassociation(); },

@@ -43,19 +43,14 @@ std::vector<te::IterVar> axes_of(std::string_view call, const nb::args& args) {
   return axes;
 }
 
-/// A number, or a constant expression.
-std::int64_t constant_of(std::string_view what, nb::handle value) {
-  const Expr expr = to_expr(value);
-  const std::int64_t* number = expr.defined() ? as_int(expr) : nullptr;
-  require(number, ErrorKind::type_mismatch, "factor_is_constant",
-          hint("give a whole number: code is made for that; for several, build one schedule "
-               "for each"),
-          current_span, "{} is {}, not a constant integer", what, nb::str(value).c_str());
-  return *number;
-}
-std::optional<std::int64_t> optional_constant(std::string_view what, nb::handle value) {
+/// A number, or an expression of sizes; null for None.
+Expr factor_of(std::string_view what, nb::handle value) {
   if (value.is_none()) return {};
-  return constant_of(what, value);
+  const Expr factor = to_expr(value);
+  require(factor.defined(), ErrorKind::type_mismatch, "factor_is_integer",
+          hint("give a number, or an integer expression of sizes"), current_span,
+          "{} is a {}, not an integer", what, type_name_of(value));
+  return factor;
 }
 
 /// A method that takes an axis and gives nothing.
@@ -71,8 +66,8 @@ void bind_loops(nb::class_<te::Stage>& stage) {
       [](te::Stage& self, const Axis& parent, nb::object factor, nb::object nparts,
          bool disable_predication) {
         const SpanScope scope(caller_span());
-        const auto made = self.split(parent, {.factor = optional_constant("split: factor", factor),
-                                              .nparts = optional_constant("split: nparts", nparts),
+        const auto made = self.split(parent, {.factor = factor_of("split: factor", factor),
+                                              .nparts = factor_of("split: nparts", nparts),
                                               .disable_predication = disable_predication});
         return nb::make_tuple(Axis(made[0]), Axis(made[1]));
       },
@@ -87,7 +82,8 @@ Parameters
 parent
     A loop of the stage, of its output or of its reduction.
 factor
-    The extent of the inner axis.
+    The extent of the inner axis: a number, or an integer expression of sizes and of variables that
+    are arguments; where that may be less than 1, the axis has ``max(factor, 1)`` iterations.
 nparts
     The extent of the outer axis, instead of ``factor``.
 disable_predication
@@ -101,8 +97,8 @@ ScheduleError
       "tile",
       [](te::Stage& self, const Axis& x, const Axis& y, nb::handle x_factor, nb::handle y_factor) {
         const SpanScope scope(caller_span());
-        const auto made = self.tile(x, y, constant_of("tile: x_factor", x_factor),
-                                    constant_of("tile: y_factor", y_factor));
+        const auto made = self.tile(x, y, factor_of("tile: x_factor", x_factor),
+                                    factor_of("tile: y_factor", y_factor));
         return nb::make_tuple(Axis(made[0]), Axis(made[1]), Axis(made[2]), Axis(made[3]));
       },
       nb::arg("x_parent"), nb::arg("y_parent"), nb::arg("x_factor"), nb::arg("y_factor"),
@@ -253,11 +249,16 @@ void bind_places(nb::class_<te::Stage>& stage) {
       "Compute the stage before all that reads it.");
 }
 
-/// The map that a function of so many indices makes.
-Ptr<IndexMap> map_of(const te::Stage& self, const nb::callable& function) {
+/// The map that a function of so many indices makes, and which of its indices start an axis of the
+/// flattened buffer.
+std::pair<Ptr<IndexMap>, std::vector<std::int64_t>> layout_of(const te::Stage& self,
+                                                              const nb::callable& function) {
   const std::size_t count = self.data().is_group() ? 0 : te::output(self.op(), 0).ndim();
-  const nb::module_ arith = nb::module_::import_("loopsmith.arith");
-  return Ptr<IndexMap>::from(node_of(arith.attr("index_map")(function, count)));
+  const nb::module_ layouts = nb::module_::import_("loopsmith.te.layouts");
+  const nb::tuple made(layouts.attr("separated_map")(function, count));
+  std::vector<std::int64_t> separators;
+  for (nb::handle each : nb::list(made[1])) separators.push_back(nb::cast<std::int64_t>(each));
+  return {Ptr<IndexMap>::from(node_of(made[0])), std::move(separators)};
 }
 
 void bind_memory(nb::class_<te::Stage>& stage) {
@@ -309,7 +310,8 @@ void bind_memory(nb::class_<te::Stage>& stage) {
       "set_layout",
       [](te::Stage& self, const nb::callable& mapping) {
         const SpanScope span(caller_span());
-        self.set_layout(map_of(self, mapping));
+        const auto [map, separators] = layout_of(self, mapping);
+        self.set_layout(map, separators);
       },
       nb::arg("mapping"),
       nb::sig("def set_layout(self, mapping: typing.Callable[..., typing.Any]) -> None"),
@@ -319,7 +321,8 @@ void bind_memory(nb::class_<te::Stage>& stage) {
       "transform_layout",
       [](te::Stage& self, const nb::callable& mapping) -> std::optional<std::vector<Axis>> {
         const SpanScope span(caller_span());
-        const auto made = self.transform_layout(map_of(self, mapping));
+        const auto [map, separators] = layout_of(self, mapping);
+        const auto made = self.transform_layout(map, separators);
         if (made.empty()) return {};
         return axis_nodes(made);
       },
@@ -327,7 +330,9 @@ void bind_memory(nb::class_<te::Stage>& stage) {
       nb::sig("def transform_layout(self, mapping: typing.Callable[..., typing.Any]) -> "
               "list[IterVar] | None"),
       "Keep element (i, j, ...) at the indices that ``mapping(i, j, ...)`` gives, and compute in "
-      "that order: return the new axes, or None where the operation has none.");
+      "that order: return the new axes, or None where the operation has none. Where "
+      "``te.AXIS_SEPARATOR`` stands among the indices, another axis of the flattened buffer "
+      "starts.");
 }
 
 /// The stage of a number; None for none.

@@ -152,6 +152,10 @@ Set AffineSets::domain(const Access& access, const Space& space) const {
     if (symbol(parameter).range.min_value == 0) {
       set = constrained(std::move(set), space, linear_of(parameter), false);
     }
+    if (const Linear& value = symbol(parameter).dividend; value != Linear()) {
+      const auto difference = sum(linear_of(parameter), value, -1);
+      if (difference) set = constrained(std::move(set), space, *difference, true);
+    }
   }
   for (const int which : owner.loops) {
     const Loop& loop = program_.loops[static_cast<std::size_t>(which)];

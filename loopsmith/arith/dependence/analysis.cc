@@ -58,10 +58,8 @@ DistanceTable Analysis::distances() const {
         decided_.find(key_of({dependence.source, dependence.sink, relations_of(dependence)}));
     if (known != decided_.end() && known->second.verdict == Verdict::proved) continue;
     loops.clear();
-    for (const int loop : loops_of(dependence.source, dependence.distances.size())) {
-      const For* node = program_.loops[static_cast<std::size_t>(loop)].as_for();
-      // A while loop has no name to ask for.
-      loops.push_back(node ? node->loop_var : nullptr);
+    for (const int each : loops_of(dependence.source, dependence.distances.size())) {
+      loops.push_back(loop(each).variable());
     }
     table.add(loops, dependence.distances, dependence.commutes());
   }
@@ -79,9 +77,21 @@ int Analysis::place_of(int access, int loop) const {
   return found == loops.end() ? -1 : static_cast<int>(found - loops.begin());
 }
 
+int Analysis::place_with_copies(int access, int which) const {
+  const std::vector<int>& loops = statement_of(access).loops;
+  const Ptr<Var> variable = loop(which).variable();
+  const auto found = std::ranges::find_if(loops, [&](int around) {
+    return around == which || (variable && loop(around).original.same_as(variable));
+  });
+  return found == loops.end() ? -1 : static_cast<int>(found - loops.begin());
+}
+
 int Analysis::carrier(const Dependence& dependence) const {
   if (!is_carried(dependence)) return -1;
-  return statement_of(dependence.source).loops[static_cast<std::size_t>(dependence.level)];
+  const int loop =
+      statement_of(dependence.source).loops[static_cast<std::size_t>(dependence.level)];
+  const Ptr<Var>& original = this->loop(loop).original;
+  return original ? loop_of(original) : loop;
 }
 
 CarriedDependence Analysis::carried_by(const Dependence& dependence) const {

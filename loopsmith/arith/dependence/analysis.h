@@ -45,7 +45,9 @@ class Analysis {
   std::vector<int> loops_of(int access, std::size_t depth) const;
   /// How many loops are around the loop in the access's statement, or -1.
   int place_of(int access, int loop) const;
-  /// The loop whose iterations the dependence connects, or -1.
+  /// The same of the loop or a copy of it.
+  int place_with_copies(int access, int loop) const;
+  /// The loop whose iterations the dependence connects, or -1. For a copy: the loop it is one of.
   int carrier(const Dependence& dependence) const;
   /// What a carried dependence is to others, but for whether it is certain.
   CarriedDependence carried_by(const Dependence& dependence) const;

@@ -172,13 +172,18 @@ class CoherenceChecker : VersionChecker {
     }
   }
 
-  /// Writes, and reads after them that ask for the same element elsewhere.
-  Map outdates(const Use& write, const Use& read) const {
-    const Map values(isl_map_flat_range_product(
-        Map(isl_map_intersect_domain(place_of_other(write, read).take(),
-                                     isl_map_domain(write.element.copy())))
-            .take(),
-        write.element.copy()));
+  /// Writes, and reads after them that ask for the same element elsewhere. An instance that only
+  /// fills up a padded copy is no write of an element.
+  Map outdates(const Use& write, const Use& read) {
+    Map element(write.element.copy());
+    if (const auto written = write.is_mirrored ? elements_before(write) : std::nullopt) {
+      element = Map(isl_map_intersect_range(element.take(), written->copy()));
+    }
+    const Map values(
+        isl_map_flat_range_product(Map(isl_map_intersect_domain(place_of_other(write, read).take(),
+                                                                isl_map_domain(element.copy())))
+                                       .take(),
+                                   element.copy()));
     Map all = asked_after(write, values, read);
     if (write.is_mirrored != read.is_mirrored) return all;
     return Map(isl_map_subtract(all.take(), asked_after(write, write.both, read).take()));

@@ -31,13 +31,17 @@ Dependence ordered(Dependence dependence) {
 void ask_permuted(const Analysis& analysis, const Dependence& dependence,
                   const std::vector<int>& moved, LegalityQuery& query) {
   std::vector<int> places;
+  bool is_of_init = false;
   for (const int loop : moved) {
-    const int place = analysis.place_of(dependence.source, loop);
+    const int place = analysis.place_with_copies(dependence.source, loop);
     const bool is_common = place >= 0 && place < static_cast<int>(dependence.distances.size());
-    if (is_common) places.push_back(place);
+    if (!is_common) continue;
+    places.push_back(place);
+    is_of_init = is_of_init || analysis.place_of(dependence.source, loop) < 0;
   }
   if (places.empty()) return;
-  if (places.size() < moved.size()) {
+  // The init of a reduction over nothing has copies of those loops alone that do not reduce.
+  if (places.size() < moved.size() && !is_of_init) {
     DependenceAnswer answer;
     answer.verdict = Verdict::unknown;
     answer.reason = "the loops are not nested perfectly";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "loopsmith/arith/dependence/linearize.h"
 #include "loopsmith/arith/dependence/program.h"
@@ -8,6 +9,7 @@
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/trusted_calls.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/deep_call.h"
 
@@ -165,19 +167,11 @@ class Extractor {
   void access(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices, bool writes,
               Update update, bool is_masked) {
     Access& result = add_access(writes);
-    Views::Element element = views_.element(buffer, indices);
-    result.buffer = std::move(element.buffer);
-    result.expressions = std::move(element.indices);
-    result.whole = element.is_any;
-    result.memory = memory_of(result.buffer->data);
+    place(result, buffer, indices);
     for (const Expr& index : result.expressions) {
       result.index.push_back(index.defined() ? forms_.index(index, result.locals) : std::nullopt);
     }
     read_products(result);
-    if (const auto depth = allocated_.find(result.memory.get()); depth != allocated_.end()) {
-      result.is_local = true;
-      result.private_depth = depth->second;
-    }
     if (is_masked) {
       result.surroundings.push_back({Kind::opaque});
       program_.statements.back().is_exact = false;
@@ -193,13 +187,60 @@ class Extractor {
     }
   }
 
+  /// Says which memory is accessed, and by which indices.
+  void place(Access& access, const Ptr<Buffer>& buffer, const std::vector<Expr>& indices) {
+    Views::Element element = views_.element(buffer, indices);
+    access.buffer = std::move(element.buffer);
+    access.expressions = std::move(element.indices);
+    access.whole = element.is_any;
+    access.memory = memory_of(access.buffer->data);
+    if (const auto depth = allocated_.find(access.memory.get()); depth != allocated_.end()) {
+      access.is_local = true;
+      access.private_depth = depth->second;
+    }
+  }
+
+  /// All elements of a region.
+  void access_region(const BufferRegion& region, bool writes) {
+    std::vector<Expr> first;
+    for (const auto& range : region.region) first.push_back(range->min);
+    Access& result = add_access(writes);
+    place(result, region.buffer, first);
+    if (result.whole) return;
+    const std::size_t leading = result.expressions.size() - first.size();
+    for (std::size_t i = 0; i < result.expressions.size(); ++i) {
+      Expr& index = result.expressions[i];
+      auto form = forms_.linear(index);
+      const Expr& extent = i < leading ? Expr(1) : region.region[i - leading]->extent;
+      if (!is_const_int(extent, 1)) {
+        form = form ? moved_within(*form, extent, result.locals) : std::nullopt;
+        index = nullptr;
+      }
+      result.index.push_back(std::move(form));
+    }
+  }
+
+  /// Any of the `extent` values from a first one on.
+  std::optional<Linear> moved_within(const Linear& first, const Expr& extent,
+                                     std::vector<Symbol>& locals) {
+    const auto count = forms_.linear(extent);
+    if (!count) return std::nullopt;
+    const Interval counts = program_.range(*count);
+    const std::int64_t last =
+        counts.max_value == Interval::pos_inf ? Interval::pos_inf : counts.max_value - 1;
+    const Symbol step =
+        forms_.new_symbol({.kind = SymbolKind::local, .range = {0, last}, .extent = *count});
+    locals.push_back(step);
+    return sum(first, linear_of(step));
+  }
+
   /// Looks for flat indices with symbolic strides.
   void read_products(Access& access) {
     for (std::size_t i = 0; i < access.index.size(); ++i) {
       const Expr& index = access.expressions[i];
-      if (access.index[i] || !index.defined() || !index.dtype().is_scalar()) continue;
+      if (access.index[i] || !index.defined()) continue;
       access.products.resize(access.index.size());
-      access.products[i] = forms_.polynomial(index);
+      access.products[i] = forms_.index_polynomial(index, access.locals);
     }
   }
 
@@ -237,6 +278,7 @@ class Extractor {
       for (const Expr& argument : call.args) read(argument);
       return;
     }
+    if (inner_ && is_trusted_call(*inner_, call)) return read_trusted_call(call);
     const bool writes = call.op.info().effect != Effect::reads;
     bool names_memory = false;
     for (const Expr& argument : call.args) {
@@ -258,6 +300,20 @@ class Extractor {
       });
     }
     if (!names_memory) touch_anything(writes);
+  }
+
+  /// A call that keeps to what the block around it declares. Its other arguments are read here.
+  void read_trusted_call(const Call& call) {
+    for (const Expr& argument : call.args) {
+      const auto* pointer = argument.as<Call>();
+      const bool is_address = pointer && pointer->op == op("address_of");
+      if (!is_address && argument.dtype().is_handle()) continue;
+      if (!is_address) read(argument);
+      const auto* element = is_address ? pointer->args[0].as<BufferLoad>() : nullptr;
+      for (const Expr& index : element ? element->indices : std::vector<Expr>()) read(index);
+    }
+    for (const auto& region : inner_->reads) access_region(*region, false);
+    for (const auto& region : inner_->writes) access_region(*region, true);
   }
 
   // What stands around statements.
@@ -297,13 +353,14 @@ class Extractor {
 
   void bind(const Ptr<Var>& variable, const Expr& value) {
     if (variable->dtype.is_handle()) named_.emplace(variable.get(), memory_at(value));
-    forms_.bind(variable, forms_.linear(value));
+    forms_.bind(variable, value);
     surroundings_.push_back({Kind::binding, nullptr, value, variable});
   }
 
   void visit_for(const Stmt& stmt, const For& loop) {
     read_all(stmt, {loop.min, loop.extent, loop.step});
     Loop entry{stmt};
+    entry.original = empty_reductions_.copied_from(loop);
     bool is_exact = true;
     entry.extents = forms_.upper_bounds(loop.extent, is_exact);
     Interval range{0, Interval::pos_inf};
@@ -386,6 +443,7 @@ class Extractor {
       if (std::none_of(shared_.begin(), shared_.end(), is_it)) allocate(buffer->data);
     }
     for (const auto& match : block.match_buffers) views_.add(*match);
+    const Block* around = std::exchange(inner_, &block);
     under(realize.predicate, true, [&] {
       if (is_outermost) program_.blocks.back().is_exact = inexact_ == 0 && !may_have_returned_;
       const std::optional<Reduction> outer = reduction_;
@@ -404,6 +462,7 @@ class Extractor {
       reduction_ = outer;
     });
     surroundings_.resize(surroundings);
+    inner_ = around;
     if (is_outermost) block_ = -1;
   }
 
@@ -474,7 +533,8 @@ class Extractor {
   Linearizer forms_;
   const std::vector<Ptr<Buffer>>& shared_;
   std::vector<int> loops_;
-  int block_ = -1;  ///< The outermost block around what is read.
+  int block_ = -1;                ///< The outermost block around what is read,
+  const Block* inner_ = nullptr;  ///< and the innermost.
   std::vector<Clause> guards_;
   std::vector<Context> surroundings_;
   std::vector<Choice> choices_;

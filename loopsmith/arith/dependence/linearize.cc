@@ -40,6 +40,12 @@ void Linearizer::bind(const Ptr<Var>& variable, std::optional<Linear> value) {
   values_[variable.get()] = std::move(value);
 }
 
+void Linearizer::bind(const Ptr<Var>& variable, const Expr& value) {
+  bind(variable, linear(value));
+  if (values_.at(variable.get()) || !value.dtype().is_index()) return;
+  if (auto form = polynomial(value)) polynomials_[variable.get()] = *std::move(form);
+}
+
 Symbol Linearizer::new_symbol(SymbolInfo info) {
   program_.symbols.push_back(std::move(info));
   return static_cast<Symbol>(program_.symbols.size() - 1);
@@ -217,10 +223,25 @@ std::optional<Linear> Linearizer::index(const Expr& expr, std::vector<Symbol>& l
   if (!ramp) return linear(expr);
   const auto base = linear(ramp->base), stride = linear(ramp->stride);
   if (!base || !stride || !stride->is_constant()) return std::nullopt;
+  return sum(*base, linear_of(lane_of(*ramp, locals)), stride->constant);
+}
+
+std::optional<Polynomial> Linearizer::index_polynomial(const Expr& expr,
+                                                       std::vector<Symbol>& locals) {
+  if (expr.dtype().is_scalar()) return polynomial(expr);
+  const auto* ramp = expr.as<Ramp>();
+  const auto base = ramp ? polynomial(ramp->base) : std::nullopt;
+  const auto stride = base ? linear(ramp->stride) : std::nullopt;
+  if (!stride || !stride->is_constant()) return std::nullopt;
+  const Linear lane = linear_of(lane_of(*ramp, locals));
+  return dependence::sum(*base, polynomial_of(program_, lane), stride->constant);
+}
+
+Symbol Linearizer::lane_of(const Ramp& ramp, std::vector<Symbol>& locals) {
   const Symbol lane = new_symbol(
-      {.kind = SymbolKind::local, .range = {0, ramp->lanes - 1}, .extent = Linear{ramp->lanes}});
+      {.kind = SymbolKind::local, .range = {0, ramp.lanes - 1}, .extent = Linear{ramp.lanes}});
   locals.push_back(lane);
-  return sum(*base, linear_of(lane), stride->constant);
+  return lane;
 }
 
 std::optional<Polynomial> Linearizer::polynomial(const Expr& expr) {
@@ -232,6 +253,9 @@ std::optional<Polynomial> Linearizer::read_polynomial(const Expr& expr) {
   return deep_call([&]() -> std::optional<Polynomial> {
     const auto add = operands_of<Add>(expr), sub = operands_of<Sub>(expr),
                mul = operands_of<Mul>(expr);
+    if (const auto known = polynomials_.find(expr.get()); known != polynomials_.end()) {
+      return known->second;
+    }
     if ((!add && !sub && !mul) || nodes_left_ <= 0) {
       hopeless_ = false;
       const auto leaf = part(expr);
@@ -240,10 +264,27 @@ std::optional<Polynomial> Linearizer::read_polynomial(const Expr& expr) {
     }
     --nodes_left_;
     const Operands& sides = add ? *add : sub ? *sub : *mul;
-    const auto a = read_polynomial(sides.a), b = read_polynomial(sides.b);
+    const auto a = mul ? stride(sides.a) : read_polynomial(sides.a);
+    const auto b = mul ? stride(sides.b) : read_polynomial(sides.b);
     if (!a || !b) return std::nullopt;
     return mul ? product(*a, *b) : dependence::sum(*a, *b, add ? 1 : -1);
   });
+}
+
+/// A side of a product. A sum of sizes with a quotient in it, as (n - 1) // f + 1, is the extent of
+/// a loop, and so one stride: a parameter of its own.
+std::optional<Polynomial> Linearizer::stride(const Expr& expr) {
+  if (!expr.is<Add>() && !expr.is<Sub>()) return read_polynomial(expr);
+  hopeless_ = false;
+  const auto form = part(expr);
+  const bool has_quotient =
+      form && std::ranges::any_of(form->terms, [&](const Term& term) {
+        return program_.symbols[static_cast<std::size_t>(term.symbol)].source.is<FloorDiv>();
+      });
+  const auto one = has_quotient ? parameter(expr) : std::nullopt;
+  if (!one) return read_polynomial(expr);
+  program_.symbols[static_cast<std::size_t>(one->terms[0].symbol)].dividend = *form;
+  return polynomial_of(program_, *one);
 }
 
 bool Linearizer::add_clauses(const Expr& condition, bool holds, std::vector<Clause>& clauses) {

@@ -17,6 +17,8 @@ class Linearizer {
 
   /// From here on, `variable` is this form; nothing: a value that is not linear.
   void bind(const Ptr<Var>& variable, std::optional<Linear> value);
+  /// The same of the value of an expression, which may also be a polynomial.
+  void bind(const Ptr<Var>& variable, const Expr& value);
 
   /// The expression as a linear form. Divisions by constants, minima and maxima become symbols;
   /// what is made of sizes alone becomes a parameter.
@@ -34,8 +36,12 @@ class Linearizer {
   Symbol new_symbol(SymbolInfo info);
   /// The form (an index `base + stride * lane` of a vector) with the lane as a local of `locals`.
   std::optional<Linear> index(const Expr& expr, std::vector<Symbol>& locals);
+  /// The same as a polynomial.
+  std::optional<Polynomial> index_polynomial(const Expr& expr, std::vector<Symbol>& locals);
 
  private:
+  /// From 0 to the last lane of a vector; appended to `locals`.
+  Symbol lane_of(const Ramp& ramp, std::vector<Symbol>& locals);
   std::optional<Linear> part(const Expr& expr);
   std::optional<Linear> read(const Expr& expr);
   std::optional<Linear> divide(const Linear& dividend, std::int64_t divisor);
@@ -46,9 +52,11 @@ class Linearizer {
   std::optional<Clause> alternatives(const Expr& condition, bool holds, bool& is_exact);
 
   std::optional<Polynomial> read_polynomial(const Expr& expr);
+  std::optional<Polynomial> stride(const Expr& expr);
 
   Program& program_;
   std::unordered_map<const Object*, std::optional<Linear>> values_;
+  std::unordered_map<const Object*, Polynomial> polynomials_;  ///< Of those that are not linear.
   std::unordered_map<Ref, Symbol, StructuralHash, StructuralEqual> parameters_;
   std::vector<Symbol> quotients_, maxima_;
   bool hopeless_ = false;  ///< Something in the expression is neither linear nor made of sizes.

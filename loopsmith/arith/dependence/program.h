@@ -29,9 +29,10 @@ enum class SymbolKind : std::uint8_t {
 
 struct SymbolInfo {
   SymbolKind kind = SymbolKind::parameter;
-  Interval range = {};       ///< Constants between which the values lie.
-  Expr source = nullptr;     ///< What a parameter is: a variable, or an expression of variables.
-  Linear dividend = {};      ///< Of a quotient; one form of a maximum.
+  Interval range = {};    ///< Constants between which the values lie.
+  Expr source = nullptr;  ///< What a parameter is: a variable, or an expression of variables.
+  /// Of a quotient; one form of a maximum; what a parameter is that stands for a sum of others.
+  Linear dividend = {};
   Linear other = {};         ///< Of a maximum.
   std::int64_t divisor = 0;  ///< Of a quotient; positive.
   Linear extent = {};        ///< Of a local.
@@ -52,8 +53,16 @@ struct Loop {
   Symbol iterator = 0;
   std::vector<Linear> extents;  ///< The iterator is below each; what is not linear is left out.
   std::string control;          ///< Why iterations depend on earlier ones: `break`; else empty.
+  /// Of a loop around the init of a reduction over nothing: that of the loop which it is a copy of,
+  /// and with which it is scheduled. Else null.
+  Ptr<Var> original = nullptr;
 
   const For* as_for() const { return node.as<For>(); }
+  /// By which questions name the loop, and its copies with it; null for a While.
+  Ptr<Var> variable() const {
+    if (original) return original;
+    return as_for() ? as_for()->loop_var : nullptr;
+  }
 };
 
 /// What stands around a statement, from the outside in: what a replay of one instance evaluates.

@@ -8,22 +8,58 @@ namespace {
 
 using namespace dependence_testing;
 
+Ptr<IterVar> axis(const Ptr<Var>& variable, const Expr& extent, IterType type) {
+  return make(IterVar{.dom = range(0, extent), .var = variable, .iter_type = type});
+}
+
 TEST(reductions, a_block_declares_its_reduction) {
   Program p;
   const auto vi = var("vi"), vk = var("vk");
-  const auto axis = [](const Ptr<Var>& variable, IterType type) {
-    return make(IterVar{.dom = range(0, 100), .var = variable, .iter_type = type});
-  };
   const Expr combined = call(op("exp"), {load(p.x, {vi}) + load(p.a, {vi, vk})});
-  const auto block =
-      make(Block{.iter_vars = {axis(vi, IterType::data_par), axis(vk, IterType::comm_reduce)},
-                 .name_hint = "sum",
-                 .init = store(p.x, float_imm(f32, 0), {vi}),
-                 .body = store(p.x, combined, {vi})});
+  const auto block = make(
+      Block{.iter_vars = {axis(vi, 100, IterType::data_par), axis(vk, 100, IterType::comm_reduce)},
+            .name_hint = "sum",
+            .init = store(p.x, float_imm(f32, 0), {vi}),
+            .body = store(p.x, combined, {vi})});
   const Stmt realize = make(BlockRealize{.iter_values = {p.i, p.k}, .block = block});
   Dependences d(p.loop(p.i, 100, p.loop(p.k, 100, realize)));
   EXPECT_EQ(text_of(d.parallelizable(p.i)), "proved");
   EXPECT_EQ(text_of(d.parallelizable(p.k)), "reduction");
+}
+
+/// for k in range(0): for i, j: block with init c[vi + 1, vj + 1] = c[vi, vj + shift]
+Stmt sum_of_nothing(const Program& p, int shift) {
+  const auto vk = var("vk"), vi = var("vi"), vj = var("vj");
+  const std::vector<Expr> result{vi + 1, vj + 1};
+  const auto block =
+      make(Block{.iter_vars = {axis(vk, 0, IterType::comm_reduce), axis(vi, 9, IterType::data_par),
+                               axis(vj, 9, IterType::data_par)},
+                 .name_hint = "sum",
+                 .init = store(p.c, load(p.c, {vi, vj + shift}), result),
+                 .body = store(p.c, load(p.c, result) + float_imm(f32, 1), result)});
+  const Stmt realize = make(BlockRealize{.iter_values = {p.k, p.i, p.j}, .block = block});
+  return p.loop(p.k, 0, p.loop(p.i, 9, p.loop(p.j, 9, realize)));
+}
+
+TEST(reductions, the_init_of_nothing_runs_in_copies_of_loops) {
+  Program p;
+  Dependences d(sum_of_nothing(p, 2));
+  EXPECT_EQ(text_of(d.parallelizable(p.i)),
+            "iteration i=0, j=1 writes C[1, 2], iteration i=1, j=0 reads it");
+  EXPECT_EQ(text_of(d.parallelizable(p.j)), "proved");
+  EXPECT_EQ(text_of(d.vectorizable(p.i)),
+            "iteration i=0, j=1 writes C[1, 2], iteration i=1, j=0 reads it");
+  EXPECT_EQ(text_of(d.permutable(Loops{p.j, p.i})),
+            "iteration i=0, j=1 writes C[1, 2], iteration i=1, j=0 reads it");
+  EXPECT_EQ(text_of(d.permutable(Loops{p.i, p.k})), "proved");
+  EXPECT_FALSE(d.distances().is_parallel(p.i, true));
+  EXPECT_FALSE(d.distances().can_reorder(Loops{p.j, p.i}, true));
+}
+
+TEST(reductions, the_init_of_nothing_takes_another_order_where_it_may) {
+  Program p;
+  Dependences d(sum_of_nothing(p, 1));
+  EXPECT_EQ(text_of(d.permutable(Loops{p.j, p.i})), "proved");
 }
 
 /// for i: for k in range(extent): x[i] = x[i] - y[k] * x[index]

@@ -44,7 +44,7 @@ bool bind_elements(Schedule& schedule, const Subject& subject, const RuleContext
   const std::int64_t lanes = neighbours_of_thread(schedule, block, nest);
   return attempt(schedule, [&] {
     const LoopRV line = in_line(schedule, results_outside(schedule, block).spatial);
-    std::vector<Factor> factors{infer, thread_count(schedule, context, threads)};
+    std::vector<SplitFactor> factors{infer, thread_count(schedule, context, threads)};
     if (lanes > 1) factors.emplace_back(lanes);
     const auto parts = split(schedule, line, factors);
     bind(schedule, parts[0], "blockIdx.x");

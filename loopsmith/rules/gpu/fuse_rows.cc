@@ -120,7 +120,7 @@ class RowFuser {
 
   /// The loops over rounds, threads and, if there are several, lanes.
   Handles<LoopRV> bind_threads(const std::vector<LoopRV>& loops, std::int64_t lanes) {
-    std::vector<Factor> factors = {infer, threads_};
+    std::vector<SplitFactor> factors = {infer, threads_};
     if (lanes > 1) factors.emplace_back(lanes);
     Handles<LoopRV> parts = split(schedule_, in_line(schedule_, loops), factors);
     bind(schedule_, parts[1], "threadIdx.x");

@@ -108,9 +108,9 @@ std::vector<LoopRV> loops_inside(Schedule& schedule, BlockRV block, LoopRV place
   return inside;
 }
 
-void share_out(Schedule& schedule, BlockRV copy, LoopRV place, const std::vector<Factor>& threads,
-               std::int64_t lanes) {
-  std::vector<Factor> factors{infer};
+void share_out(Schedule& schedule, BlockRV copy, LoopRV place,
+               const std::vector<SplitFactor>& threads, std::int64_t lanes) {
+  std::vector<SplitFactor> factors{infer};
   factors.insert(factors.end(), threads.begin(), threads.end());
   if (lanes > 1) factors.emplace_back(lanes);
   const auto parts =

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "loopsmith/rules/rule.h"
+#include "loopsmith/schedule/split_factor.h"
 
 namespace loopsmith::gpu {
 
@@ -52,8 +53,8 @@ std::vector<LoopRV> loops_inside(Schedule& schedule, BlockRV block, LoopRV place
 /// Shares out the loops of a copy inside of `place` to the threads of a block, of which there are
 /// `threads` (outermost axis first, the last is x); neighbours go to neighbours. Each thread copies
 /// `lanes` neighbours at once.
-void share_out(Schedule& schedule, BlockRV copy, LoopRV place, const std::vector<Factor>& threads,
-               std::int64_t lanes = 1);
+void share_out(Schedule& schedule, BlockRV copy, LoopRV place,
+               const std::vector<SplitFactor>& threads, std::int64_t lanes = 1);
 
 /// Marks a loop over steps, each of which copies two tiles and then uses them, so that tiles of
 /// later steps are copied while one is used: those of `stages` steps are there at once.

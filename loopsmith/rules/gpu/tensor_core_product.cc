@@ -187,7 +187,7 @@ class TensorCoreTiler {
     return {parts[0], parts[1], parts[2], parts[3]};
   }
 
-  std::vector<Factor> threads() const { return {tiling_.warps[0], tiling_.warps[1], 32}; }
+  std::vector<SplitFactor> threads() const { return {tiling_.warps[0], tiling_.warps[1], 32}; }
 
   /// The block that takes the results, as they are or what is made of them, from a tile in shared
   /// memory; none where they are stored as they are.

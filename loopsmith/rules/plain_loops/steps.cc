@@ -46,7 +46,7 @@ bool Steps::reorder(const std::vector<LoopRV>& loops) {
   return attempt(loopsmith::reorder, ReorderArguments{.loops = loops}).has_value();
 }
 
-std::vector<LoopRV> Steps::split(LoopRV loop, const std::vector<Factor>& factors) {
+std::vector<LoopRV> Steps::split(LoopRV loop, const std::vector<SplitFactor>& factors) {
   look_up(loop);
   const auto parts = attempt(loopsmith::split, SplitArguments{.loop = loop, .factors = factors});
   if (!parts) return {};

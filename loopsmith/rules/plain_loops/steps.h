@@ -36,7 +36,7 @@ class Steps {
   std::vector<LoopRV> distribute(LoopRV loop);
   bool reorder(const std::vector<LoopRV>& loops);
   /// The loops of constant extents, outermost first, that a loop is cut into; empty where refused.
-  std::vector<LoopRV> split(LoopRV loop, const std::vector<Factor>& factors);
+  std::vector<LoopRV> split(LoopRV loop, const std::vector<SplitFactor>& factors);
   bool expand_scalar(const Ptr<Buffer>& buffer, LoopRV loop);
   bool vectorize(LoopRV loop);
   bool unroll(LoopRV loop);

@@ -26,6 +26,27 @@ Handles<BlockRV> readers_of_the_same(const Schedule& schedule, const CacheSubjec
   return found;
 }
 
+/// Copies right behind the writers what they have written, in the loops that they share with some
+/// consumer; false where no such place is known.
+bool copy_behind_writers(const Schedule& schedule, CacheReadPlan& plan) {
+  const CacheSubject& subject = plan.subject;
+  const bool is_behind = std::ranges::all_of(subject.writers, [&](BlockRV writer) {
+    return std::ranges::all_of(plan.consumers, [&](BlockRV consumer) {
+      return is_before(schedule, schedule.node(writer), schedule.node(consumer));
+    });
+  });
+  if (subject.writers.empty() || !is_behind) return false;
+  const auto place = place_after(schedule, subject.scope, subject.selected.buffer, subject.writers,
+                                 plan.consumers);
+  if (std::holds_alternative<Refusal>(place)) return false;
+  plan.place = std::get<CopyPlace>(place);
+  auto box = written_region(schedule, subject, plan.place.around);
+  if (std::holds_alternative<Refusal>(box)) return false;
+  plan.box = std::get<AffineRegion>(std::move(box));
+  plan.preservation = {schedule.node(subject.scope), false};
+  return true;
+}
+
 }  // namespace
 
 Planned<CacheReadPlan> plan_cache_read(const Schedule& schedule,
@@ -53,7 +74,10 @@ Planned<CacheReadPlan> plan_cache_read(const Schedule& schedule,
   }
   auto place = place_before(schedule, plan.subject.scope, plan.subject.selected.buffer,
                             plan.consumers, plan.subject.writers);
-  if (auto* refusal = std::get_if<Refusal>(&place)) return std::move(*refusal);
+  if (auto* refusal = std::get_if<Refusal>(&place)) {
+    if (copy_behind_writers(schedule, plan)) return plan;
+    return std::move(*refusal);
+  }
   plan.place = std::get<CopyPlace>(place);
   plan.box = region_to_cache(schedule, plan.subject, plan.consumers, plan.place);
   if (!is_written_before(schedule, plan.subject, plan.box, plan.place)) {

@@ -6,9 +6,11 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/quick_answers.h"
 #include "loopsmith/schedule/legality/result_preservation.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/buffer_accesses.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/rewrites/edits.h"
 #include "loopsmith/schedule/rewrites/inlined_versions.h"
@@ -76,6 +78,48 @@ bool is_written(const Schedule& schedule, const BufferAccess& use, const Block& 
   });
 }
 
+/// True for a statement that does nothing but store, in loops that end.
+bool only_stores(const Stmt& stmt) {
+  bool is_plain = true;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    const bool is_statement = Stmt::from(ref).defined();
+    const bool is_known = ref.is<For>() || ref.is<SeqStmt>() || ref.is<IfThenElse>() ||
+                          ref.is<LetStmt>() || ref.is<BufferStore>();
+    const auto* call = ref.as<Call>();
+    is_plain = is_plain && (!is_statement || is_known) && (!call || call->op.is_pure());
+    return is_plain;
+  });
+  return is_plain;
+}
+
+/// True when a step that took the block away would change no result.
+///
+/// Lemma. A block that only stores, into memory that its scope allocates and that no other
+/// statement of the scope reads, is not seen: its values are gone when the scope ends.
+bool is_dead(const Schedule& schedule, BlockRV handle, const ScopeAccesses& uses) {
+  const Block& block = schedule.get(handle);
+  const NodeId node = schedule.node(handle);
+  const NodeId scope = scope_of(schedule, node);
+  const bool does_store = only_stores(block.body) && (!block.init || only_stores(block.init));
+  if (!does_store || block.writes.empty() || !block.match_buffers.empty()) return false;
+  std::vector<const Buffer*> stored;
+  pre_order_visit(block.body, [&](const Ref& ref) {
+    if (const auto* store = ref.as<BufferStore>()) stored.push_back(store->buffer.get());
+    return true;
+  });
+  for (const auto& region : block.writes) {
+    const Ptr<Buffer>& buffer = region->buffer;
+    const BufferAccesses accesses = uses_of(schedule, scope, buffer);
+    if (!accesses.by_indices_alone() || accesses.by_callee) return false;
+    std::erase(stored, buffer.get());
+    const bool is_read = std::ranges::any_of(uses.all, [&](const BufferAccess& use) {
+      return use.buffer == buffer.get() && !use.is_write && use.place.node != node;
+    });
+    if (is_read) return false;
+  }
+  return stored.empty();
+}
+
 }  // namespace
 
 Planned<ComputeInlinePlan> plan_compute_inline(const Schedule& schedule,
@@ -86,6 +130,7 @@ Planned<ComputeInlinePlan> plan_compute_inline(const Schedule& schedule,
   if (auto refusal = refuse_root(schedule, handle)) return *std::move(refusal);
   if (is_output_block(schedule, handle)) return Refusal{&block_is_no_output, {Argument(handle)}};
   const ScopeAccesses uses = accesses_in_scope(schedule, scope_of(schedule, node));
+  if (is_dead(schedule, handle, uses)) return ComputeInlinePlan{handle, {}, {}};
   const BlockKinds kinds = kinds_of(schedule, handle, uses);
   if (!kinds.is_complete()) {
     return Refusal{&block_is_complete,
@@ -135,8 +180,27 @@ Planned<ComputeInlinePlan> plan_compute_inline(const Schedule& schedule,
   return plan;
 }
 
+namespace {
+
+/// Takes a block away whose results nobody reads, and its memory unless others write there.
+Nothing remove_dead(Schedule& schedule, BlockRV block) {
+  const NodeId node = schedule.node(block);
+  const std::vector<Ptr<BufferRegion>> writes = schedule.get(block).writes;
+  const BlockRV owner = *block_around(schedule, node);
+  schedule.remove(node);
+  for (const auto& region : writes) {
+    if (uses_of(schedule, schedule.node(owner), region->buffer).nodes.empty()) {
+      free_in(schedule, owner, region->buffer);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Nothing commit_compute_inline(Schedule& schedule, ComputeInlinePlan&& plan) {
   const NodeId node = schedule.node(plan.block);
+  if (!plan.element.buffer) return remove_dead(schedule, plan.block);
   const Inliner inline_into(plan.element, schedule.realize(plan.block).block);
   for (const Place& place : plan.readers) inline_into(schedule, place);
   const BlockRV owner = *block_around(schedule, node);

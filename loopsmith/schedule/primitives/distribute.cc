@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/statement_order.h"
@@ -13,16 +14,23 @@
 namespace loopsmith {
 namespace {
 
-/// The loop and those inside it, each alone in the one around, down to a sequence; no sequence:
+/// What a loop, or a condition that each part may ask again, holds; null for other nodes.
+Stmt held_by(const Schedule& schedule, NodeId node) {
+  if (const auto* loop = schedule.as<For>(node)) return loop->body;
+  const auto* branch = schedule.as<IfThenElse>(node);
+  const bool may_repeat = branch && !branch->else_case && !reads_memory(branch->condition);
+  return may_repeat ? branch->then_case : Stmt();
+}
+
+/// The loop and what is inside it, each alone in the one around, down to a sequence; no sequence:
 /// empty.
-std::vector<LoopRV> chain_to_sequence(const Schedule& schedule, LoopRV loop) {
-  std::vector<LoopRV> chain;
-  NodeId node = schedule.node(loop);
-  while (const auto* inside = schedule.as<For>(node)) {
-    chain.push_back(schedule.loop_at(node));
-    if (inside->body.is<SeqStmt>()) return chain;
-    node = only_child(schedule, node);
-    if (node == no_node) break;
+std::vector<NodeId> chain_to_sequence(const Schedule& schedule, LoopRV loop) {
+  std::vector<NodeId> chain;
+  for (NodeId node = schedule.node(loop); node != no_node; node = only_child(schedule, node)) {
+    const Stmt body = held_by(schedule, node);
+    if (!body) break;
+    chain.push_back(node);
+    if (body.is<SeqStmt>()) return chain;
   }
   return {};
 }
@@ -33,16 +41,19 @@ Planned<DistributePlan> plan_distribute(const Schedule& schedule,
                                         const DistributeArguments& arguments) {
   DistributePlan plan{chain_to_sequence(schedule, arguments.loop), {}};
   if (plan.chain.empty()) return Refusal{&loop_has_statements, {Argument(arguments.loop)}};
-  for (const LoopRV loop : plan.chain) {
+  for (const NodeId node : plan.chain) {
+    if (!schedule.as<For>(node)) continue;
+    const LoopRV loop = schedule.loop_at(node);
     if (auto refusal = refuse_unless_plain(schedule, loop)) return *std::move(refusal);
     if (auto refusal = refuse_unless_bounds_stay(schedule, loop, arguments.loop)) {
       return *std::move(refusal);
     }
   }
-  if (const auto jump = jump_out_of(schedule.get(plan.chain.back()).body)) {
-    return Refusal{&iterations_reach_their_end, {Argument(*jump), Argument(plan.chain.back())}};
+  const Stmt body = held_by(schedule, plan.chain.back());
+  if (const auto jump = jump_out_of(body)) {
+    return Refusal{&iterations_reach_their_end, {Argument(*jump), Argument(arguments.loop)}};
   }
-  const std::vector<Stmt>& parts = schedule.get(plan.chain.back()).body.as<SeqStmt>()->seq;
+  const std::vector<Stmt>& parts = body.as<SeqStmt>()->seq;
   OrderAnswer obstacle;
   for (std::size_t i = 1; i < parts.size(); ++i) {
     OrderAnswer answer = may_distribute(schedule, arguments.loop, parts[i]);
@@ -62,11 +73,10 @@ Planned<DistributePlan> plan_distribute(const Schedule& schedule,
 }
 
 Handles<LoopRV> commit_distribute(Schedule& schedule, DistributePlan&& plan) {
-  const NodeId top = schedule.node(plan.chain.front());
+  const NodeId top = plan.chain.front();
   const std::uint32_t function = schedule.function_of(top);
-  const For outermost = schedule.get(plan.chain.front());
-  const SpanScope span(schedule.span_from(outermost.span));
-  const Stmt body = schedule.get(plan.chain.back()).body;
+  const SpanScope span(schedule.span_from(schedule.as<For>(top)->span));
+  const Stmt body = held_by(schedule, plan.chain.back());
   const std::vector<Stmt>& statements = body.as<SeqStmt>()->seq;
   plan.cuts.push_back(statements.size());
 
@@ -81,8 +91,9 @@ Handles<LoopRV> commit_distribute(Schedule& schedule, DistributePlan&& plan) {
     const Stmt part = seq(std::vector<Stmt>(at(first), at(end)));
     Substitution values;
     std::vector<For> loops;
-    for (const LoopRV handle : plan.chain) {
-      For loop = schedule.get(handle);
+    for (const NodeId node : plan.chain) {
+      if (!schedule.as<For>(node)) continue;
+      For loop = *schedule.as<For>(node);
       if (first > 0) {
         const std::string name = schedule.fresh_loop_name(
             function, fmt::format("{}_{}", loop.loop_var->name, nests.size()));
@@ -97,11 +108,17 @@ Handles<LoopRV> commit_distribute(Schedule& schedule, DistributePlan&& plan) {
     }
     Stmt nest = values.empty() ? part : substitute(part, values);
     add_renewed_blocks(part, nest, renewed);
-    for (std::size_t i = loops.size(); i-- > 0;) {
-      loops[i].body = std::move(nest);
-      nest = make(For(loops[i]));
-    }
     variables.push_back(loops[0].loop_var);
+    for (std::size_t i = plan.chain.size(); i-- > 0;) {
+      if (const auto* branch = schedule.as<IfThenElse>(plan.chain[i])) {
+        nest =
+            make(IfThenElse{.condition = substitute(branch->condition, values), .then_case = nest});
+        continue;
+      }
+      loops.back().body = std::move(nest);
+      nest = make(std::move(loops.back()));
+      loops.pop_back();
+    }
     nests.push_back(std::move(nest));
     first = end;
   }

@@ -10,17 +10,18 @@ struct DistributeArguments {
 
   static constexpr std::tuple parameters{
       Parameter{"loop", &DistributeArguments::loop,
-                "With several statements inside; other loops may be between."}};
+                "With several statements inside; other loops, and conditions that "
+                "read no memory, may be between."}};
 };
 
 struct DistributePlan {
-  std::vector<LoopRV> chain;      ///< The loop, and those down to the statements.
+  std::vector<NodeId> chain;      ///< The loop, and loops and conditions down to the statements.
   std::vector<std::size_t> cuts;  ///< The statements that start another loop.
 };
 
 inline constexpr Condition loop_has_statements{
     "loop_has_statements", "loop {} does not hold several statements that follow each other",
-    "give a loop whose body, or that of the only loop inside, is a sequence"};
+    "give a loop whose body, or that of the only loop or condition inside, is a sequence"};
 inline constexpr ResultChange distribution_changes_order{
     LegalityQuestion::order, true,
     "each statement of loop {} needs what those after it make in earlier iterations",
@@ -40,7 +41,8 @@ Planned<DistributePlan> plan_distribute(const Schedule& schedule,
 ///   a(i)        =>   for i_1 in n:  b(i_1)
 ///   b(i)
 ///
-/// Statements that need each other in later iterations stay together. Gives the loops in the place
+/// Statements that need each other in later iterations stay together. A condition around them is
+/// asked for each. Gives the loops in the place
 /// of `loop`, in their order; the first keeps its name.
 Handles<LoopRV> commit_distribute(Schedule& schedule, DistributePlan&& plan);
 

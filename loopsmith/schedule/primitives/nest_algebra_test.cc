@@ -41,6 +41,37 @@ for i_last in range(8, 10):
 )"));
 }
 
+TEST(peel, aligns_loops_of_triangles) {
+  const auto before = program("a: T.handle", R"(
+n = T.int32()
+A = T.match_buffer(a, (n, n))
+for k in range(n):
+    for j in range(k + 1, n):
+        A[k, j] = A[k, j] + T.float32(1)
+)");
+  Schedule sch(before);
+  split(sch, get_loop(sch, "k"), {infer, 4});
+  const auto loops = peel(sch, get_loop(sch, "j"), 0, 0, 4);
+  ASSERT_EQ(loops.size(), 2u);
+  EXPECT_EQ(loops[1], get_loop(sch, "j"));
+  EXPECT_NE(body_of(sch).find("for j in range(k_0 * 4 + 4, k_0 * 4 + 4 + (n - k_0 * 4 - 4)):"),
+            std::string::npos)
+      << body_of(sch);
+  expect_result(sch, before);
+}
+TEST(peel, aligns_to_what_is_known) {
+  const auto before = program(vectors, "for i in range(3, 10):\n    B[i] = A[i]\n");
+  Schedule sch(before);
+  peel(sch, get_loop(sch, "i"), 1, 1, 4);
+  expect_result(sch, before, program(vectors, R"(
+for i_first in range(3, 4):
+    B[i_first] = A[i_first]
+for i in range(4, 9):
+    B[i] = A[i]
+for i_last in range(9, 10):
+    B[i_last] = A[i_last]
+)"));
+}
 TEST(peel, starts_a_reduction_once) {
   const auto before = matmul(4, 3, 8);
   Schedule sch(before);
@@ -59,6 +90,10 @@ TEST(peel, refuses_what_is_not_there) {
             "peeled_numbers_are_positive: peel: -2 iterations of loop i are to come after it");
   EXPECT_EQ(refusal(func, [](Schedule& sch) { peel(sch, get_loop(sch, "i"), 6, 5); }),
             "peeled_iterations_fit: peel: 11 iterations are to be peeled of loop i, which has 10");
+  const auto odd = program(vectors, "for i in range(0, 10, 2):\n    B[i] = A[i]\n");
+  EXPECT_EQ(refusal(odd, [](Schedule& sch) { peel(sch, get_loop(sch, "i"), 1, 0, 4); }),
+            "aligned_loop_has_all_values: peel: loop i counts by 2, and is to start at a multiple "
+            "of 4");
   const auto left = program(vectors, R"(
 for i in range(10):
     B[i] = A[i]
@@ -122,6 +157,35 @@ TEST(skew, refuses_loops_that_are_not_nested) {
             "inner_is_inside_outer: skew: loop i is not inside loop j");
 }
 
+TEST(distribute, asks_a_condition_for_each_statement) {
+  const auto before = program(vectors, R"(
+for i in range(10):
+    B[i] = A[i] * A[i]
+    C[i] = B[i] + A[i]
+)");
+  Schedule sch(before);
+  split(sch, get_loop(sch, "i"), {infer, 4});
+  EXPECT_EQ(distribute(sch, get_loop(sch, "i_0")).size(), 2u);
+  expect_result(sch, before, program(vectors, R"(
+for i_0, i_1 in T.grid(3, 4):
+    if i_0 * 4 + i_1 < 10:
+        B[i_0 * 4 + i_1] = A[i_0 * 4 + i_1] * A[i_0 * 4 + i_1]
+for i_0_1, i_1_1 in T.grid(3, 4):
+    if i_0_1 * 4 + i_1_1 < 10:
+        C[i_0_1 * 4 + i_1_1] = B[i_0_1 * 4 + i_1_1] + A[i_0_1 * 4 + i_1_1]
+)"));
+}
+TEST(distribute, leaves_conditions_that_statements_may_change) {
+  const auto before = program(vectors, R"(
+for i in range(10):
+    if B[i] > T.float32(0):
+        B[i] = A[i] - B[i]
+        C[i] = B[i] + A[i]
+)");
+  EXPECT_EQ(refusal(before, [](Schedule& sch) { distribute(sch, get_loop(sch, "i")); }),
+            "loop_has_statements: distribute: loop i does not hold several statements that follow "
+            "each other");
+}
 TEST(distribute, parts_what_does_not_depend_on_each_other) {
   const auto before = program(vectors, R"(
 for i in range(9):

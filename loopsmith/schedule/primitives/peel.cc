@@ -33,19 +33,33 @@ std::vector<PeeledPart> parts_of(const Schedule& schedule, const PeelArguments& 
   const DataType type = loop.loop_var->dtype;
   Analyzer analyzer;
   learn_sizes(schedule, schedule.function_of(schedule.node(arguments.loop)), analyzer);
+  for (const LoopRV handle : loops_around(schedule, schedule.node(arguments.loop))) {
+    const For& around = schedule.get(handle);
+    if (!is_const_int(around.step, 1) || handle.index == arguments.loop.index) continue;
+    analyzer.bind_range(around.loop_var, around.min, around.extent, true);
+  }
   const Expr zero = int_imm(type, 0);
+  const bool is_aligned = arguments.align > 0;
+  // Without iterations, an extent may be below 0, unless others are counted from it.
+  const bool may_be_below = is_aligned && arguments.last == 0;
   Expr all = cast(type, loop.extent);
-  if (!analyzer.can_prove(all >= zero, ProofStrength::symbolic_bound)) all = max(all, zero);
-  const Expr first = analyzer.simplify(min(int_imm(type, arguments.first), all));
+  if (!may_be_below && !analyzer.can_prove(all >= zero, ProofStrength::symbolic_bound)) {
+    all = max(all, zero);
+  }
+  const Expr wanted = is_aligned
+                          ? floormod(zero - cast(type, loop.min), int_imm(type, arguments.align))
+                          : int_imm(type, arguments.first);
+  const Expr first = analyzer.simplify(min(wanted, all));
   const Expr last = analyzer.simplify(min(int_imm(type, arguments.last), all - first));
-  const Expr rest = analyzer.simplify(all - first - last);
+  const Expr rest = analyzer.simplify(may_be_below ? all - wanted : all - first - last);
   std::vector<PeeledPart> parts;
   const auto add = [&](const Expr& before, const Expr& extent, std::string suffix) {
     if (is_const_int(extent, 0)) return;
     parts.push_back({analyzer.simplify(before), extent, std::move(suffix)});
   };
   add(zero, first, "_first");
-  add(first, rest, "");
+  // Where nothing is left, it may start anywhere.
+  add(is_aligned ? wanted : first, rest, "");
   add(first + rest, last, "_last");
   return parts;
 }
@@ -58,19 +72,24 @@ Planned<PeelPlan> plan_peel(const Schedule& schedule, const PeelArguments& argum
   if (auto refusal = refuse_unless_bounds_stay(schedule, arguments.loop)) {
     return *std::move(refusal);
   }
-  const auto& [loop, first, last] = arguments;
+  const auto& [loop, first, last, align] = arguments;
   const std::int64_t most = max_int(schedule.get(loop).loop_var->dtype) / 2;
-  if (first < 0 || last < 0 || (first == 0 && last == 0)) {
+  if (first < 0 || last < 0 || (first == 0 && last == 0 && align == 0)) {
     const bool is_last = first > 0 || (first == 0 && last < 0);
     return Refusal{
         &peeled_numbers_are_positive,
         {Argument(is_last ? last : first), handle, Argument(is_last ? "after" : "before")}};
   }
+  if (align != 0 && (align < 0 || align > most || !is_const_int(schedule.get(loop).step, 1))) {
+    return Refusal{&aligned_loop_has_all_values,
+                   {handle, Argument(Ref(schedule.get(loop).step)), Argument(align)}};
+  }
   const std::int64_t* extent = as_int(schedule.get(loop).extent);
-  if (first > most || last > most || (extent && first + last > *extent)) {
+  const std::int64_t least = align == 0 ? first : 0;  // Of those before the loop.
+  if (first > most || last > most || (extent && least + last > *extent)) {
     return Refusal{
         &peeled_iterations_fit,
-        {Argument(first > most || last > most ? "too many" : fmt::format("{}", first + last)),
+        {Argument(first > most || last > most ? "too many" : fmt::format("{}", least + last)),
          handle, Argument(Ref(schedule.get(loop).extent))}};
   }
   if (is_left_by_break(schedule, loop)) return Refusal{&loop_runs_to_its_end, {handle}};

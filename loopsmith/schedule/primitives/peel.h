@@ -10,11 +10,15 @@ struct PeelArguments {
   LoopRV loop;
   std::int64_t first = 1;
   std::int64_t last = 0;
+  std::int64_t align = 0;
 
   static constexpr std::tuple parameters{
       Parameter{"loop", &PeelArguments::loop},
       Parameter{"first", &PeelArguments::first, "How many iterations come before the loop."},
-      Parameter{"last", &PeelArguments::last, "How many come after it."}};
+      Parameter{"last", &PeelArguments::last, "How many come after it."},
+      Parameter{"align", &PeelArguments::align,
+                "In place of `first`: as many come before the loop as it takes until its value is "
+                "a multiple of this number. 0: `first` says it."}};
 };
 
 /// Iterations of the loop that become a loop.
@@ -33,6 +37,9 @@ struct PeelPlan {
 inline constexpr Condition peeled_numbers_are_positive{"peeled_numbers_are_positive",
                                                        "{} iterations of loop {} are to come {} it",
                                                        "pass 0 or more, and not 0 for both"};
+inline constexpr Condition aligned_loop_has_all_values{
+    "aligned_loop_has_all_values", "loop {} counts by {}, and is to start at a multiple of {}",
+    "pass a positive number, for a loop that counts by 1"};
 inline constexpr Condition peeled_iterations_fit{
     "peeled_iterations_fit", "{} iterations are to be peeled of loop {}, which has {}",
     "peel at most as many as there are"};
@@ -41,15 +48,26 @@ inline constexpr Condition reduction_starts_in_the_loop{
     "block {} starts its reduction in one of the iterations of loop {}, whose bounds are no "
     "constants",
     "use decompose_reduction first"};
-inline constexpr const Condition* peel_conditions[] = {
-    &loop_is_plain,          &bounds_stay,          &peeled_numbers_are_positive,
-    &peeled_iterations_fit,  &loop_runs_to_its_end, &reduction_starts_in_the_loop,
-    &empty_reductions_start, &step_keeps_results};
+inline constexpr const Condition* peel_conditions[] = {&loop_is_plain,
+                                                       &bounds_stay,
+                                                       &peeled_numbers_are_positive,
+                                                       &aligned_loop_has_all_values,
+                                                       &peeled_iterations_fit,
+                                                       &loop_runs_to_its_end,
+                                                       &reduction_starts_in_the_loop,
+                                                       &empty_reductions_start,
+                                                       &step_keeps_results};
 
 Planned<PeelPlan> plan_peel(const Schedule& schedule, const PeelArguments& arguments);
 
 /// for i in n:         for i_first in min(1, n):        body(i_first)
 ///   body(i)     =>    for i in min(1, n)..n:           body(i)
+///
+/// Tiles of triangles start where those of other loops do if each is aligned, here to 8:
+///
+/// for i in n:         for i in n:
+///   for j in i..n:      for j_first in i..min(i + (0 - i) % 8, n):  body(i, j_first)
+///     body(i, j)  =>    for j in i + (0 - i) % 8..n:                body(i, j)
 ///
 /// Gives the loops in their order. The loop that is left keeps its name and blocks, the others get
 /// copies; where nothing is left, it ends.

@@ -67,6 +67,38 @@ std::optional<BlockRV> neighbour(const Schedule& schedule, const ReindexPlan& pl
   return reader == readers.end() ? std::nullopt : std::optional(*reader);
 }
 
+/// Puts the copy into the loops that the block shares with others that use the buffer, for the
+/// values that axes have there; false where some axis is neither told by these loops nor free of
+/// them.
+bool copy_in_shared_loops(const Schedule& schedule, ReindexPlan& plan) {
+  const auto& [scope, selected, readers, writers] = plan.subject;
+  const Handles<BlockRV> self{plan.block};
+  Handles<BlockRV> others = readers;
+  others.insert(others.end(), writers.begin(), writers.end());
+  std::erase_if(others, [&](BlockRV other) { return other == plan.block; });
+  auto place = selected.is_write ? place_after(schedule, scope, selected.buffer, self, others)
+                                 : place_before(schedule, scope, selected.buffer, self, writers);
+  if (std::holds_alternative<Refusal>(place)) return false;
+  plan.place = std::get<CopyPlace>(place);
+  const BlockRealize& realize = schedule.realize(plan.block);
+  if (!is_const_int(realize.predicate, 1)) return false;
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const auto& axis = realize.block->iter_vars[i];
+    const auto place_of =
+        std::ranges::find_if(plan.axes, [&](const auto& used) { return used.same_as(axis); });
+    if (place_of == plan.axes.end()) continue;
+    bool is_told = true, is_free = true;
+    for (const LoopRV loop : loops_around(schedule, schedule.node(plan.block))) {
+      if (!uses_variable(realize.iter_values[i], schedule.get(loop).loop_var)) continue;
+      const bool is_shared = is_inside(schedule, plan.place.around, schedule.node(loop));
+      (is_shared ? is_free : is_told) = false;
+    }
+    if (!is_told && !is_free) return false;
+    if (!is_free) plan.fixed[place_of - plan.axes.begin()] = realize.iter_values[i];
+  }
+  return true;
+}
+
 /// All but the indices in the copy.
 Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
                                  const BufferSelector& selector, BufferSelector::Side side,
@@ -97,6 +129,7 @@ Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
     });
     if (is_inside) return Refusal{&instances_are_complete, {Argument(handle)}};
   }
+  plan.fixed.resize(plan.axes.size());
   plan.nest = nest_of(schedule, plan.subject.scope, handle);
   const NodeId scope = schedule.node(plan.subject.scope);
   const ScopeAccesses uses = accesses_in_scope(schedule, scope);
@@ -107,6 +140,7 @@ Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
           : is_unchanged_for(schedule, *buffer, std::span(&handle, 1), plan.nest, uses);
   plan.preservation = {scope, is_proved};
   const bool is_write = plan.subject.selected.is_write;
+  plan.place = {.at = plan.nest, .around = scope, .is_after = is_write};
   if (reads_buffer(block, buffer) && writes_buffer(block, buffer)) {
     return Refusal{&consumer_does_not_write, {Argument(handle), Argument(Ref(buffer))}};
   }
@@ -117,7 +151,11 @@ Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
     return Refusal{&instances_are_complete, {Argument(handle)}};
   }
   if (const auto other = neighbour(schedule, plan)) {
-    return Refusal{&nest_stands_alone, {Argument(*other), Argument(Ref(buffer)), Argument(handle)}};
+    if (!copy_in_shared_loops(schedule, plan)) {
+      return Refusal{&nest_stands_alone,
+                     {Argument(*other), Argument(Ref(buffer)), Argument(handle)}};
+    }
+    plan.preservation->is_proved = false;
   }
   // What is certain to be read has a value; of the rest, the copy must know.
   const bool is_read = !is_write && !block.writes.empty() &&
@@ -125,10 +163,12 @@ Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
                        !may_skip(schedule.realize(handle), buffer) &&
                        stores_throughout(schedule, plan.nest, block.writes[0]->buffer, plan.axes);
   if (!is_write && !is_read) {
-    const NodeId scope = schedule.node(plan.subject.scope);
-    const AffineRegion box = region_over_axes(block, *point_region(buffer, plan.indices));
+    const bool is_apart = plan.place.at == plan.nest;
+    const AffineRegion box =
+        is_apart ? region_over_axes(block, *point_region(buffer, plan.indices))
+                 : read_region(schedule, buffer, Handles<BlockRV>{handle}, plan.place.around);
     if (!may_read(schedule, plan.subject, box) ||
-        !is_written_before(schedule, plan.subject, box, {.at = plan.nest, .around = scope})) {
+        !is_written_before(schedule, plan.subject, box, plan.place)) {
       return Refusal{&copied_elements_are_written, {Argument(Ref(buffer)), Argument(handle)}};
     }
   }
@@ -184,7 +224,7 @@ BlockRV commit_reindex(Schedule& schedule, ReindexPlan&& plan) {
   const Ptr<Buffer> buffer = plan.subject.selected.buffer;
   const bool is_write = plan.subject.selected.is_write;
   const std::uint32_t function = schedule.function_of(plan.nest);
-  const SpanScope span(schedule.span_from(schedule.at(plan.nest).object->span));
+  const SpanScope span(schedule.span_from(schedule.at(plan.place.at).object->span));
   const Ptr<Buffer> copy = decl_buffer(
       plan.shape, buffer->dtype,
       schedule.fresh_buffer_name(function, fmt::format("{}_{}", buffer->name, plan.suffix)),
@@ -204,7 +244,12 @@ BlockRV commit_reindex(Schedule& schedule, ReindexPlan&& plan) {
   // The copy runs through the domains of the axes.
   std::vector<Ptr<Range>> domains;
   for (const auto& axis : plan.axes) domains.push_back(axis->dom);
-  const AxesNest nest = axes_nest(schedule, function, domains);
+  AxesNest nest = axes_nest(schedule, function, domains);
+  for (std::size_t i = 0; i < plan.axes.size(); ++i) {
+    if (!plan.fixed[i].defined()) continue;
+    nest.extents[i] = int_imm(nest.extents[i].dtype(), 1);
+    nest.values[i] = plan.fixed[i] + nest.loops[i];
+  }
   Substitution axes, values;
   IndexForms known;
   for (std::size_t i = 0; i < plan.axes.size(); ++i) {
@@ -247,8 +292,9 @@ BlockRV commit_reindex(Schedule& schedule, ReindexPlan&& plan) {
               .name_hint = schedule.fresh_block_name(function, copy->name),
               .body = store(to, load(from, from_indices), to_indices)};
   Stmt stmt = nest_around(nest, std::move(block), predicate);
-  return block_inside(schedule, is_write ? schedule.insert_after(plan.nest, std::move(stmt))
-                                         : schedule.insert_before(plan.nest, std::move(stmt)));
+  const NodeId at = plan.place.at;
+  return block_inside(schedule, plan.place.is_after ? schedule.insert_after(at, std::move(stmt))
+                                                    : schedule.insert_before(at, std::move(stmt)));
 }
 
 }  // namespace loopsmith

@@ -44,7 +44,9 @@ struct ReindexPlan {
   std::vector<Expr> copied;        ///< Of the copy.
   std::vector<Expr> shape;         ///< Of the copy.
   std::vector<Ptr<IterVar>> axes;  ///< Those of the block that the indices use.
-  NodeId nest = no_node;           ///< The statement of the scope that holds the block.
+  std::vector<Expr> fixed;  ///< By axis, its value where the copy is; null: all of its domain.
+  NodeId nest = no_node;    ///< The statement of the scope that holds the block.
+  CopyPlace place;
   std::optional<Preservation> preservation = {};
 };
 

@@ -111,10 +111,24 @@ TEST(reindex, refuses_what_it_cannot_follow) {
   EXPECT_EQ(error_of([&] { reindex(sch, half, "D"); }),
             "instances_are_complete: reindex: block half is not known to write for all values of "
             "its axes");
-  EXPECT_EQ(error_of([&] { reindex(sch, two, "C"); }),
-            "nest_stands_alone: reindex: block gather uses buffer C inside the nest of block two");
   EXPECT_EQ(error_of([&] { reindex(sch, two, "X"); }),
             "block_has_the_buffer: reindex: block two reads no such buffer");
+}
+
+TEST(reindex, refuses_axes_that_shared_loops_tell_in_part) {
+  Schedule sch(program(R"((A: T.Buffer((8,)), E: T.Buffer((8,)), C: T.Buffer((8,))):
+    for i in range(4):
+        for j in range(2):
+            with T.block("C"):
+                vi = T.axis.spatial(8, i * 2 + j)
+                C[vi] = A[vi]
+        for j in range(2):
+            with T.block("E"):
+                vi = T.axis.spatial(8, i * 2 + j)
+                E[vi] = C[vi]
+)"));
+  EXPECT_EQ(error_of([&] { reindex(sch, get_block(sch, "C"), "C"); }),
+            "nest_stands_alone: reindex: block E uses buffer C inside the nest of block C");
 }
 
 TEST(reindex_cache, maps_axes_to_indices_of_the_copy) {

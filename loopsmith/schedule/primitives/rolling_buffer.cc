@@ -20,8 +20,9 @@ void leave_out_old(Schedule& schedule, const RollingBufferPlan& plan) {
 void fold_into_ring(Schedule& schedule, const RollingBufferPlan& plan) {
   const Ptr<Buffer>& old = plan.buffer;
   std::vector<Expr> shape = old->shape;
-  const Expr size = int_imm(shape[plan.dimension].dtype(), plan.extent);
-  shape[plan.dimension] = size;
+  for (const RingSide& side : plan.sides) {
+    shape[side.dimension] = int_imm(shape[side.dimension].dtype(), side.extent);
+  }
   const Ptr<Buffer> rolled =
       decl_buffer(std::move(shape), old->dtype, old->name, std::string(old->scope()));
 
@@ -29,8 +30,10 @@ void fold_into_ring(Schedule& schedule, const RollingBufferPlan& plan) {
   const auto moved = [&](auto access) {
     if (access.buffer.same_as(old)) {
       access.buffer = rolled;
-      Expr& index = access.indices[plan.dimension];
-      index = floormod(index, size);
+      for (const RingSide& side : plan.sides) {
+        Expr& index = access.indices[side.dimension];
+        index = floormod(index, rolled->shape[side.dimension]);
+      }
     }
     return make(std::move(access));
   };

@@ -17,13 +17,18 @@ struct RollingBufferArguments {
                 "Which of the buffers that the block writes."}};
 };
 
+/// Of a dimension, this many elements are kept.
+struct RingSide {
+  std::size_t dimension = 0;
+  std::int64_t extent = 0;
+};
+
 struct RollingBufferPlan {
   std::vector<BlockRV> blocks;  ///< The producer, then its consumers.
   Ptr<Buffer> buffer;
-  std::vector<LoopRV> loops;  ///< Those that roll, outermost first: over
-  std::size_t dimension = 0;  ///< this dimension, and inside it over others,
-  std::int64_t extent = 0;    ///< what one iteration uses of that dimension.
-  Expr is_new;                ///< What no iteration before has computed, in terms of loops.
+  std::vector<LoopRV> loops;    ///< Those that roll, outermost first.
+  std::vector<RingSide> sides;  ///< What iterations still need of the dimensions that they roll.
+  Expr is_new;                  ///< What no iteration before has computed, in terms of loops.
 };
 
 inline constexpr Condition write_index_is_in_range{
@@ -49,7 +54,7 @@ std::optional<std::int64_t> constant_difference(const IndexForms& forms, const E
 
 /// Runs of the producer only what `is_new` says.
 void leave_out_old(Schedule& schedule, const RollingBufferPlan& plan);
-/// Keeps a buffer in a ring of `extent` along `dimension`.
+/// Keeps a buffer in a ring along each dimension of `sides`.
 void fold_into_ring(Schedule& schedule, const RollingBufferPlan& plan);
 
 Planned<RollingBufferPlan> plan_rolling_buffer(const Schedule& schedule,

@@ -137,6 +137,48 @@ TEST(rolling_buffer, keeps_what_consumers_that_lag_behind_read) {
   }
 }
 
+TEST(rolling_buffer, keeps_what_consumers_that_were_shifted_read) {
+  const auto before = program("a: T.handle, c: T.handle", R"(
+n = T.size_var()
+A = T.match_buffer(a, (n + 2, 6))
+C = T.match_buffer(c, (n, 6))
+B = T.alloc_buffer((n + 2, 6))
+for i, j in T.grid(n + 2, 6):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = A[vi, vj] * A[vi, vj]
+for k, l in T.grid(n, 6):
+    with T.block("C"):
+        vk, vl = T.axis.remap("SS", [k, l])
+        C[vk, vl] = B[vk, vl] + B[vk + 1, vl] * B[vk + 2, vl]
+)");
+  Schedule sch(before);
+  shift(sch, get_loop(sch, "k"), 2);
+  merge_siblings(sch, {get_loop(sch, "i"), get_loop(sch, "k")});
+  rolling_buffer(sch, get_block(sch, "B"), 0);
+  EXPECT_NE(body_of(sch).find("B = T.alloc_buffer((3, 6))"), std::string::npos) << body_of(sch);
+  expect_result(sch, before);
+  expect_replays(sch, before);
+}
+
+TEST(rolling_buffer, refuses_consumers_that_come_too_early) {
+  Schedule sch(program(R"(A: T.Buffer((8,), "float32"), C: T.Buffer((6,), "float32"))", R"(
+B = T.alloc_buffer((8,))
+for i in range(8):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        B[vi] = A[vi] * A[vi]
+for k in range(6):
+    with T.block("C"):
+        vk = T.axis.spatial(6, 5 - k)
+        C[vk] = B[vk] + B[vk + 2]
+)"));
+  shift(sch, get_loop(sch, "k"), 7);
+  merge_siblings(sch, {get_loop(sch, "i"), get_loop(sch, "k")});
+  EXPECT_EQ(error_of([&] { rolling_buffer(sch, get_block(sch, "B"), 0); }).substr(0, 25),
+            "rolling_pattern_is_found:");
+}
+
 TEST(rolling_buffer, keeps_rows_from_tile_to_tile) {
   const auto before = three_stages();
   Schedule sch(before);
@@ -290,12 +332,16 @@ TEST(rolling_buffer, refuses_what_does_not_roll) {
   EXPECT_EQ(error_of([&] { rolling_buffer(sch, b, 1); }),
             "write_index_is_in_range: rolling_buffer: block B writes 1 buffers, 1 is the number of "
             "none of them");
-  Schedule plain(two_stages(8, 6));
-  const auto producer = get_block(plain, "B");
-  compute_at(plain, producer, get_loops(plain, get_block(plain, "C"))[0]);
-  EXPECT_EQ(error_of([&] { rolling_buffer(plain, producer, 0); }),
-            "rolling_pattern_is_found: rolling_buffer: B has no rolling pattern, as no serial loop "
-            "moves a window over it in overlapping steps");
+}
+
+TEST(rolling_buffer, keeps_windows_that_do_not_overlap_one_at_a_time) {
+  const auto before = two_stages(8, 6);
+  Schedule sch(before);
+  const auto b = get_block(sch, "B");
+  compute_at(sch, b, get_loops(sch, get_block(sch, "C"))[0]);
+  rolling_buffer(sch, b, 0);
+  EXPECT_TRUE(is_const_int(sch.get(b).writes[0]->buffer->shape[0], 1)) << body_of(sch);
+  expect_result(sch, before);
 }
 
 }  // namespace

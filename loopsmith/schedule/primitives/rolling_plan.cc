@@ -6,7 +6,7 @@
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/primitives/rolling_buffer.h"
+#include "loopsmith/schedule/primitives/ring_plan.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/input_invariance.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
@@ -62,8 +62,7 @@ class RollingPlanner {
       return a.loops[0] != b.loops[0] &&
              is_inside(schedule_, schedule_.node(b.loops[0]), schedule_.node(a.loops[0]));
     });
-    plan_.dimension = rolling[0].dimension;
-    plan_.extent = rolling[0].extent;
+    plan_.sides.push_back({rolling[0].dimension, rolling[0].extent});
     plan_.is_new = true;
     for (const Rolling& rolls : rolling) {
       plan_.loops.insert(plan_.loops.end(), rolls.loops.begin(), rolls.loops.end());
@@ -401,8 +400,13 @@ Planned<RollingBufferPlan> plan_rolling_buffer(const Schedule& schedule,
   const BlockRV handle = arguments.block;
   auto written = buffer_to_roll(schedule, handle, arguments.write_buffer_index);
   if (auto* refusal = std::get_if<Refusal>(&written)) return std::move(*refusal);
+  const Ptr<Buffer> buffer = std::get<Ptr<Buffer>>(std::move(written));
   const ScopeAccesses uses = accesses_in_scope(schedule, scope_of(schedule, schedule.node(handle)));
-  return RollingPlanner(schedule, handle, std::get<Ptr<Buffer>>(std::move(written))).find(uses);
+  auto plan = RollingPlanner(schedule, handle, buffer).find(uses);
+  if (std::holds_alternative<RollingBufferPlan>(plan)) return plan;
+  // What has no such form may keep results all the same.
+  auto ring = plan_ring(schedule, handle, {}, buffer);
+  return std::holds_alternative<RollingBufferPlan>(ring) ? std::move(ring) : std::move(plan);
 }
 
 }  // namespace loopsmith

@@ -2,12 +2,13 @@
 #pragma once
 #include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/split_factor.h"
 
 namespace loopsmith {
 
 struct SplitArguments {
   LoopRV loop;
-  std::vector<Factor> factors;
+  std::vector<SplitFactor> factors;
   std::optional<std::vector<std::string>> names = {};
   bool preserve_unit_iters = true;
   bool disable_predication = false;
@@ -15,7 +16,9 @@ struct SplitArguments {
   static constexpr std::tuple parameters{
       Parameter{"loop", &SplitArguments::loop},
       Parameter{"factors", &SplitArguments::factors,
-                "The extents, outermost first; at most one is to be inferred: None, or -1."},
+                "The extents, outermost first: numbers, or integer expressions of the function's "
+                "sizes, which count as 1 where they are less; at most one is to be inferred: "
+                "None, or -1."},
       Parameter{"names", &SplitArguments::names, "Of the new loops."},
       Parameter{"preserve_unit_iters", &SplitArguments::preserve_unit_iters,
                 "Whether loops of extent 1 stay in the bindings of blocks."},
@@ -33,6 +36,12 @@ struct SplitPlan {
 
 inline constexpr Condition factor_is_positive{
     "factor_is_positive", "factor {} of loop {} is {}, not positive", "pass 1 or more"};
+inline constexpr Condition factor_has_type{
+    "factor_has_type", "factor {} of loop {} is {}, of type {}, but the loop counts in {}",
+    "give an integer expression, or cast it to the type of the loop"};
+inline constexpr Condition factor_is_of_sizes{
+    "factor_is_of_sizes", "factor {} of loop {} is {}, which reads {}, no size of the function",
+    "use numbers, parameters, and sizes of buffers that are parameters"};
 inline constexpr Condition one_factor_is_inferred{
     "one_factor_is_inferred", "loop {}: only one factor can be specified as -1 or None",
     "give the others"};
@@ -42,8 +51,10 @@ inline constexpr Condition factors_cover_the_loop{
 inline constexpr Condition names_fit_factors{
     "names_fit_factors", "{} names are given for {} factors", "give one name for each factor"};
 inline constexpr const Condition* split_conditions[] = {
-    &loop_is_plain,          &bounds_stay,       &factor_is_positive,   &one_factor_is_inferred,
-    &factors_cover_the_loop, &names_fit_factors, &loop_runs_to_its_end, &empty_reductions_start};
+    &loop_is_plain,          &bounds_stay,        &factor_is_positive,
+    &factor_has_type,        &factor_is_of_sizes, &one_factor_is_inferred,
+    &factors_cover_the_loop, &names_fit_factors,  &loop_runs_to_its_end,
+    &empty_reductions_start};
 
 Planned<SplitPlan> plan_split(const Schedule& schedule, const SplitArguments& arguments);
 
@@ -52,7 +63,8 @@ Planned<SplitPlan> plan_split(const Schedule& schedule, const SplitArguments& ar
 ///                              if i_0 * 4 + i_1 < n:  body(i_0 * 4 + i_1)
 ///
 /// The guard goes into the `where` of the blocks inside, and is left out where it always holds. A
-/// loop that starts elsewhere or has a step counts its iterations.
+/// loop that starts elsewhere or has a step counts its iterations. A factor that may be less than 1
+/// for some sizes, f, makes a loop of max(f, 1).
 Handles<LoopRV> commit_split(Schedule& schedule, SplitPlan&& plan);
 
 inline constexpr Primitive split(PrimitiveDefinition{

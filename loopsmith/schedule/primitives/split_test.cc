@@ -98,6 +98,45 @@ TEST(split, refuses_factors_that_do_not_fit) {
   EXPECT_EQ(sch.steps().size(), 3u);
 }
 
+constexpr const char* over_a_size = R"(@T.prim_func
+def main(a: T.handle, f: T.int32):
+    n = T.int32()
+    A = T.match_buffer(a, (n, 8), "int32")
+    for i, j in T.grid(n, 8):
+        with T.block("A"):
+            v, w = T.axis.remap("SS", [i, j])
+            A[v, w] = 1)";
+
+TEST(split, takes_factors_of_sizes) {
+  const auto func = parse_function(over_a_size);
+  Schedule sch(func);
+  const auto [outer, inner] = split(sch, get_loop(sch, "i"), {infer, func->params[1]}).take<2>();
+  parallel(sch, outer);
+  const std::string text = body_of(sch);
+  EXPECT_NE(text.find("i_0 in T.parallel((n - 1) // T.max(f, 1) + 1)"), std::string::npos) << text;
+  EXPECT_NE(text.find("i_1, j in T.grid(T.max(f, 1), 8)"), std::string::npos) << text;
+  EXPECT_NE(text.find("T.where(i_0 * T.max(f, 1) + i_1 < n)"), std::string::npos) << text;
+  EXPECT_NE(sch.trace().text().find(R"(factors=[None, tir.Var("f", "int32")])"), std::string::npos)
+      << sch.trace().text();
+  expect_replays(sch, func);
+}
+
+TEST(split, refuses_factors_that_are_not_of_sizes) {
+  const auto func = parse_function(over_a_size);
+  Schedule sch(func);
+  const LoopRV i = get_loop(sch, "i");
+  const Expr f = func->params[1];
+  EXPECT_EQ(error_of([&] { split(sch, i, {infer, sch.get(get_loop(sch, "j")).loop_var}); }),
+            "factor_is_of_sizes: split: factor 1 of loop i is j, which reads j, no size of the "
+            "function");
+  EXPECT_EQ(error_of([&] { split(sch, i, {infer, cast(f32, f)}); }),
+            "factor_has_type: split: factor 1 of loop i is T.Cast(\"float32\", f), of type "
+            "float32, but the loop counts in int32");
+  EXPECT_EQ(error_of([&] { split(sch, i, {f, 4}); }),
+            "factors_cover_the_loop: split: the product of factors is T.max(f, 1) * 4, less than "
+            "the extent n of loop i");
+}
+
 TEST(split, refuses_bounds_that_the_body_changes) {
   Schedule sch(parse_function(R"(@T.prim_func
 def main(A: T.Buffer((8,), "int32"), B: T.Buffer((64,), "int32")):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/schedule/legality/result_preservation.h"
-#include "loopsmith/schedule/primitives/rolling_buffer.h"
+#include "loopsmith/schedule/primitives/ring_plan.h"
 
 namespace loopsmith {
 
@@ -22,12 +22,6 @@ struct StoreAtPlan {
   RollingBufferPlan ring;
 };
 
-inline constexpr Condition storage_is_outside{
-    "storage_is_outside", "loop {} is not around block {} and the loop in which it is computed",
-    "compute_at the block in a loop further inside first"};
-inline constexpr Condition window_slides{
-    "window_slides", "no loop inside of {} moves a window of known size over {}",
-    "compute_at the block in a loop that moves what its consumers read"};
 inline constexpr const Condition* store_at_conditions[] = {
     &block_is_not_root,   &write_index_is_in_range, &block_is_no_output,
     &block_has_consumers, &readers_read_elements,   &storage_is_outside,

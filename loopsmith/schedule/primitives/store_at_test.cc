@@ -69,6 +69,54 @@ TEST(store_at, slides_along_rows_and_columns) {
   expect_result(sch, before);
 }
 
+TEST(store_at, keeps_a_ring_of_two_dimensions) {
+  const auto before =
+      program(R"(A: T.Buffer((8, 12, 5), "float32"), C: T.Buffer((8, 10, 5), "float32"))", R"(
+B = T.alloc_buffer((8, 12, 5))
+for i, j, k in T.grid(8, 12, 5):
+    with T.block("B"):
+        vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+        B[vi, vj, vk] = A[vi, vj, vk] * A[vi, vj, vk]
+for i, j, k in T.grid(8, 10, 5):
+    with T.block("C"):
+        vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+        C[vi, vj, vk] = B[vi, vj, vk] + B[vi, vj + 1, vk] + B[vi, vj + 2, vk]
+)");
+  Schedule sch(before);
+  const auto b = get_block(sch, "B");
+  const auto [i, j, k] = get_loops(sch, get_block(sch, "C")).take<3>();
+  const auto planes = split(sch, i, {infer, 4});
+  compute_at(sch, b, j);
+  store_at(sch, b, planes[0]);
+  EXPECT_NE(body_of(sch).find("B = T.alloc_buffer((1, 3, 5))"), std::string::npos) << body_of(sch);
+  parallel(sch, planes[0]);
+  expect_result(sch, before);
+  expect_replays(sch, before);
+}
+
+TEST(store_at, keeps_rows_that_later_rows_read) {
+  const auto before =
+      program(R"(A: T.Buffer((10, 10), "float32"), C: T.Buffer((8, 8), "float32"))", R"(
+B = T.alloc_buffer((10, 10))
+for i, j in T.grid(10, 10):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = A[vi, vj] * A[vi, vj]
+for i, j in T.grid(8, 8):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = B[vi, vj] + B[vi + 2, vj + 2]
+)");
+  Schedule sch(before);
+  const auto b = get_block(sch, "B");
+  const auto [i, j] = get_loops(sch, get_block(sch, "C")).take<2>();
+  const auto rows = split(sch, i, {infer, 4});
+  compute_at(sch, b, j);
+  store_at(sch, b, rows[0]);
+  EXPECT_NE(body_of(sch).find("B = T.alloc_buffer((3, 10))"), std::string::npos) << body_of(sch);
+  expect_result(sch, before);
+}
+
 TEST(store_at, takes_sizes_that_are_not_known) {
   const auto before = program("a: T.handle, c: T.handle", R"(
 n = T.size_var()

@@ -221,7 +221,7 @@ Planned<TransformLayoutPlan> plan_layout(const Schedule& schedule, const LayoutR
   plan.scope = has_root ? body : plan.owner;
   plan.uses = uses_of(schedule, plan.owner, from);
   if (plan.uses.by_view) return Refusal{&buffer_has_no_views, {buffer}};
-  if (plan.uses.by_pointer || plan.uses.by_vector) {
+  if (plan.uses.by_pointer || plan.uses.by_callee || plan.uses.by_vector) {
     return Refusal{&buffer_is_used_by_index, {buffer}};
   }
   if (!from->strides.empty() || from->elem_offset.defined() || !from->axis_separators.empty()) {

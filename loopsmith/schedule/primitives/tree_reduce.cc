@@ -14,7 +14,8 @@ namespace {
 std::variant<Handles<BlockRV>, Refusal> reduce_in_levels(Schedule& schedule,
                                                          const TreeReduceArguments& arguments,
                                                          bool asks) {
-  const SplitArguments parts{.loop = arguments.loop, .factors = arguments.factors};
+  const SplitArguments parts{.loop = arguments.loop,
+                             .factors = {arguments.factors.begin(), arguments.factors.end()}};
   if (asks) {
     if (auto refusal = split.refusal_of(schedule, parts)) return *std::move(refusal);
   }

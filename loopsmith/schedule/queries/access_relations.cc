@@ -8,6 +8,7 @@
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/trusted_calls.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/changed_accesses.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
@@ -50,6 +51,7 @@ class Collector {
   /// The body and init of a block whose axes have been bound.
   void enter_block(const Block& block) {
     const Group outer = group_;
+    const Block* around = std::exchange(block_, &block);
     for (const auto& buffer : block.alloc_buffers) {
       found_.owned.insert(buffer.get());
       allocated_.insert(buffer->data.get());
@@ -60,6 +62,7 @@ class Collector {
     group_.updates = group_.reduction ? stores_of(block.body) : Stores{};
     visit(block.body);
     group_ = outer;
+    block_ = around;
   }
 
  private:
@@ -115,6 +118,7 @@ class Collector {
   }
 
   void add_region(const BufferRegion& region, bool is_write) {
+    if (views_.contains(region.buffer->data.get())) return;
     add(*region.buffer, {}, is_write);
     ElementAccess& access = found_.all.back();
     for (const auto& side : region.region) {
@@ -207,10 +211,28 @@ class Collector {
       } else if (const auto* let = ref.as<Let>()) {
         found_.inside.insert(let->var.get());
       } else if (const auto* call = ref.as<Call>(); call && is_opaque(*call)) {
+        if (block_ && is_trusted_call(*block_, *call)) {
+          add_trusted(*block_, *call);
+          return false;
+        }
         found_.opaque = "a call may access anything";
       }
       return !ref.is<Buffer>();
     });
+  }
+
+  /// A call that keeps to what its block declares; its other arguments are read here.
+  void add_trusted(const Block& block, const Call& call) {
+    for (const Expr& argument : call.args) {
+      if (!argument.dtype().is_handle()) read(argument);
+    }
+    // What was accessed before it is not looked at again.
+    if (wanted_) found_.by_pointer = true;
+    if (wanted_) return;
+    const Group outer = std::exchange(group_, Group{});
+    for (const auto& region : block.reads) add_region(*region, false);
+    for (const auto& region : block.writes) add_region(*region, true);
+    group_ = outer;
   }
 
   static bool is_opaque(const Call& call) { return !call.op.is_pure(); }
@@ -231,7 +253,8 @@ class Collector {
 
   ElementAccesses& found_;
   const ChangedAccesses* wanted_;
-  std::size_t loads_ = 0;  ///< Of the memory that is wanted, so far.
+  const Block* block_ = nullptr;  ///< The innermost around what is read.
+  std::size_t loads_ = 0;         ///< Of the memory that is wanted, so far.
   bool stores_shared_ = false;
   Group group_;
   std::unordered_set<const Object*> views_;      ///< Pointers of views.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "loopsmith/ir/trusted_calls.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 
@@ -74,10 +75,21 @@ class Finder {
       const auto* store = ref.as<BufferStore>();
       if (load && load->buffer.get() == &buffer_) look_at_indices(load->indices);
       if (store && store->buffer.get() == &buffer_) look_at_indices(store->indices);
+      const auto* call = ref.as<Call>();
+      if (call && !host_function_of(*call).empty()) look_at_addresses(*call);
       if (is_view_of(ref, buffer_)) found_ = uses.by_view = true;
       if (ref.same_as(buffer_.data)) found_ = uses.by_pointer = true;
       return true;
     });
+  }
+
+  void look_at_addresses(const Call& call) {
+    for (const Expr& argument : call.args) {
+      const auto* address = argument.as<Call>();
+      const bool is_one = address && address->op == op("address_of");
+      const auto* element = is_one ? address->args[0].as<BufferLoad>() : nullptr;
+      uses.by_callee |= element && element->buffer.get() == &buffer_;
+    }
   }
 
   /// The address of an element, kept, leads to others.

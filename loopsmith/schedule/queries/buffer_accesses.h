@@ -13,6 +13,7 @@ namespace loopsmith {
 struct BufferAccesses {
   std::vector<NodeId> nodes;  ///< Those that use it themselves, not through nodes inside them.
   bool by_pointer = false;    ///< Its pointer is taken.
+  bool by_callee = false;     ///< A function of the host gets the address of an element.
   bool by_vector = false;     ///< Some access several elements at once.
   bool by_view = false;       ///< A match_buffer views it.
 

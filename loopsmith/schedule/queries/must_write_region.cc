@@ -10,6 +10,7 @@
 #include "loopsmith/arith/trip_counts.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/trusted_calls.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 
@@ -100,6 +101,11 @@ class StoreReader {
       known.limits = limits_;
       known.is_conditional =
           is_conditional_ || store->predicate.defined() || is_left_to_others(known);
+    } else if (const auto* evaluate = stmt.as<Evaluate>()) {
+      const auto* call = evaluate->value.as<Call>();
+      const bool is_trusted =
+          call && !blocks_.empty() && is_trusted_call(*blocks_.back()->block, *call);
+      if (is_trusted && !axes_) store_declared(*blocks_.back()->block);
     } else if (const auto* let = stmt.as<LetStmt>()) {
       forms_.bind(let->var, let->value);
       visit(let->body);
@@ -114,6 +120,28 @@ class StoreReader {
       is_conditional_ = true;
     } else {
       visit_parts(stmt);
+    }
+  }
+
+  /// What a block declares to write, by a call that keeps to that.
+  void store_declared(const Block& block) {
+    for (const auto& region : block.writes) {
+      if (!region->buffer.same_as(stored_)) continue;
+      Store& known = stores_.emplace_back();
+      for (const auto& range : region->region) {
+        Expr index = range->min;
+        const std::int64_t* extent = as_int(range->extent);
+        if (extent && *extent > 1) {
+          const Ptr<Var>& step = steps_.emplace_back(var("step", index.dtype()));
+          inner_.insert(step.get());
+          forms_.add_range({step.get(), 0, *extent - 1});
+          index = index + step;
+        }
+        const bool is_known = extent && *extent > 0;
+        known.indices.push_back(is_known ? forms_.read(index) : std::nullopt);
+      }
+      known.limits = limits_;
+      known.is_conditional = is_conditional_ || is_left_to_others(known);
     }
   }
 
@@ -476,6 +504,7 @@ class StoreReader {
   std::vector<const BlockRealize*> blocks_;
   std::vector<Limit> limits_;
   std::vector<Store> stores_;
+  std::vector<Ptr<Var>> steps_;  ///< Within regions that calls write.
   bool is_conditional_ = false;
 };
 

@@ -70,6 +70,12 @@ class StepDrawer {
       block_ = *moved;
       loop_around_one_of({*block_});
     }
+    // In a merged loop, a reader may lag behind.
+    if (!steps.empty() && steps.back().primitive == &merge_siblings && draw_.chance(25)) {
+      primitive_ = &rolling_buffer;
+      if (draw_.chance(50)) primitive_ = &store_at;
+      choose_subject();
+    }
     DrawnStep step = with_arguments();
     for (int i = 1; i < max_draws && is_refused(step); ++i) {
       if (!moved) choose_subject();

@@ -36,11 +36,11 @@ bool splits_evenly(std::int64_t extent) {
       sizes, [&](std::int64_t size) { return extent % size == 0 && size < extent; });
 }
 
-Loops split_by(Schedule& schedule, LoopRV loop, std::vector<Factor> factors) {
+Loops split_by(Schedule& schedule, LoopRV loop, std::vector<SplitFactor> factors) {
   return split(schedule, loop, std::move(factors));
 }
 
-std::vector<Factor> factors_of(const Handles<ExprRV>& holes) {
+std::vector<SplitFactor> factors_of(const Handles<ExprRV>& holes) {
   return {holes.begin(), holes.end()};
 }
 
@@ -55,7 +55,7 @@ Loops tiled(Schedule& schedule, LoopRV loop, std::span<const std::int64_t> sizes
   if (sizes.empty()) sizes = vector_extents;
   static constexpr std::int64_t inner[] = {1, 2, 4, 8};
   static constexpr std::int64_t outer[] = {1, 2, 4, 8, 16};
-  std::vector<Factor> factors{infer};
+  std::vector<SplitFactor> factors{infer};
   const std::span<const std::int64_t> levels[] = {sizes, inner, outer};
   for (const std::span<const std::int64_t> candidates : levels) {
     const ExprRV factor = sample_factor(schedule, candidates, extent);

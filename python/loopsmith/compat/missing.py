@@ -47,8 +47,6 @@ _WAYS = {
     "tvm.register_extension": "nodes are those of loopsmith.tir; tvm.register_func names functions",
     "tvm.support": "loopsmith doctor tells how it was built, and for which processor",
     "tvm.target": "write a target as a text, as in 'llvm -mcpu=native'",
-    "tvm.te.AXIS_SEPARATOR in transform_layout of a stage": "say set_axis_separator of a block in "
-    "the schedule that s.to_tir() gives",
     "tvm.te.autodiff": "te.gradient gives the derivatives of a tensor by others",
     "tvm.te.SpecializedCondition": "PrimFunc.specialize fixes sizes, and build makes code for each",
     "tvm.te.schedule": "s.to_tir() gives the steps that a schedule amounts to",

@@ -49,6 +49,7 @@ from .arithmetic import add, multiply, subtract
 from .axes import reduce_axis, thread_axis
 from .external import extern, extern_primfunc
 from .gradients import gradient
+from .layouts import AXIS_SEPARATOR
 from .operations import compute, placeholder, scan
 from .reducers import Reducer, comm_reducer, max, min, prod, sum
 from .schedule import Schedule, Stage, TensorIntrin, create_schedule, decl_tensor_intrin
@@ -56,6 +57,7 @@ from .shapes import Shape, size_var, var
 from .tags import tag_scope
 
 __all__ = [
+    "AXIS_SEPARATOR",
     "Buffer",
     "ComputeOp",
     "Expr",

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import atexit
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import loopsmith.te
 from loopsmith import _core, tir
 
-from ..missing import MissingName, other_names
+from ..missing import other_names
 from .te_bounds import InferBound
 from .te_graph import (
     AutoInlineBroadcast,
@@ -193,23 +192,6 @@ def _remember_bind(stage: Any, ivar: Any, thread_ivar: Any) -> None:
     _of(stage).attr(ivar).bind_thread = thread_ivar
 
 
-_core_transform_layout: Any = Stage.transform_layout
-
-
-def _transform_layout(stage: Any, mapping: Any) -> Any:
-    """Refuse a mark of where axes of the flattened buffer begin, which stages do not have."""
-
-    @functools.wraps(mapping)
-    def indices(*args: Any) -> Any:
-        given = mapping(*args)
-        is_list = isinstance(given, (list, tuple))
-        if is_list and any(isinstance(each, str) for each in given):
-            raise MissingName("tvm.te.AXIS_SEPARATOR in transform_layout of a stage")
-        return given
-
-    return _core_transform_layout(stage, indices)
-
-
 _MARKS = {
     "vectorize": IterVar.Vectorized,
     "unroll": IterVar.Unrolled,
@@ -242,7 +224,6 @@ MEMBERS: list[tuple[type, str, Any]] = [
     (Stage, "tensorize", _marking("tensorize", IterVar.Tensorized)),
     (Schedule, "stage_map", property(lambda sch: {stage.op: stage for stage in sch.stages})),
     (Stage, "bind", _remember_bind),
-    (Stage, "transform_layout", _transform_layout),
     (Stage, "pragma", _remember_pragma),
     (Stage, "relations", property(lambda stage: list(_of(stage).relations))),
     (Stage, "iter_var_attrs", property(lambda stage: IterVarAttrs(_of(stage).attrs))),

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import loopsmith as ls
-from loopsmith import tir
+from loopsmith import te, tir
 
 from ...members.kinds import AxisKind, LoopKind
 
@@ -332,7 +331,7 @@ def stmt_list(stmt: Any) -> list[Any]:
 class IndexMap(Alias, base=tir.IndexMap):
     """A map from indices to indices."""
 
-    AXIS_SEPARATOR = "axis_separator"
+    AXIS_SEPARATOR = te.AXIS_SEPARATOR
     """Among the indices of a function: there, a new axis of the flattened buffer begins."""
 
     @staticmethod
@@ -344,21 +343,9 @@ class IndexMap(Alias, base=tir.IndexMap):
         index_dtype: str = "int64",
     ) -> tuple[tir.IndexMap, list[int]]:
         """Return the map that a function computes, and before which indices axes begin."""
-        separators: list[int] = []
-
-        @functools.wraps(mapping_function)
-        def indices_alone(*args: Any, **kwargs: Any) -> list[Any]:
-            given = mapping_function(*args, **kwargs)
-            indices: list[Any] = []
-            for index in given if isinstance(given, (list, tuple)) else [given]:
-                if isinstance(index, str) and index == IndexMap.AXIS_SEPARATOR:
-                    separators.append(len(indices))
-                else:
-                    indices.append(index)
-            return indices
-
-        made = ls.arith.index_map(indices_alone, ndim, inverse_index_map, index_dtype=index_dtype)
-        return made, separators
+        return te.layouts.separated_map(
+            mapping_function, ndim, inverse_index_map, index_dtype=index_dtype
+        )
 
     @staticmethod
     def make(initial_indices: Any, final_indices: Any, inverse_index_map: Any = None) -> Any:

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <vector>
+
+#include "loopsmith/ir/function.h"
+
+namespace loopsmith {
+
+/// The variables that callers give a function: parameters, and sizes of its buffers. Their values
+/// stay while it runs.
+std::vector<Ptr<Var>> function_variables(const PrimFunc& func);
+
+}  // namespace loopsmith

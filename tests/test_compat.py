@@ -443,9 +443,17 @@ def test_options_of_the_compiler_have_their_effect(tvm: Any) -> None:
         tvm.lower(sch, [A, B])
     assert len(seen) == 1
     assert "T.vectorized(16)" in seen[0]
-    for config in ({"tir.add_lower_pass": [(2, watch)]}, {"tir.nothing": 1}):
-        with pytest.raises(AttributeError, match="is not provided"):
-            tvm.transform.PassContext(config=config)
+    seen.clear()
+    later = [(phase, watch) for phase in (3, 1, 2)]
+    with tvm.transform.PassContext(config={"tir.add_lower_pass": later}):
+        tvm.lower(sch, [A, B])
+        tvm.build(sch, [A, B], "llvm")
+    assert len(seen) == 6
+    assert "T.vectorized(16)" in seen[0]
+    assert "B[0:16] = A[0:16]" in seen[1]
+    assert "B[0:16] = A[0:16]" in seen[2]
+    with pytest.raises(AttributeError, match="is not provided"):
+        tvm.transform.PassContext(config={"tir.nothing": 1})
 
 
 def test_a_wrong_number_of_indices_is_a_wrong_value(tvm: Any) -> None:

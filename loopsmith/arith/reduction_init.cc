@@ -231,7 +231,8 @@ void EmptyReductions::follow(const Stmt& stmt, Path& path) {
 
 void EmptyReductions::add_init(const BlockRealize& realize, std::span<const PathStep> path) {
   std::optional<EmptyInit> found = init_of_nothing(realize, path);
-  if (!found) return;
+  // Of two versions of a program, both may hold the loop.
+  if (!found || !made_.emplace(found->outermost, realize.block.get()).second) return;
   const Stmt* made = &found->init;
   for (const For* loop : found->loops) {
     const auto* copy = made->as<For>();

@@ -3,6 +3,7 @@
 // their domains, and, if one of these domains is empty, before the loops that bind them.
 #pragma once
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -70,6 +71,7 @@ class EmptyReductions {
 
   std::unordered_set<const For*> nested_;  ///< Loops on a path that starts further out.
   std::unordered_map<const For*, Stmt> inits_;
+  std::set<std::pair<const For*, const Block*>> made_;      ///< Those of which blocks there are.
   std::vector<std::pair<Ptr<Block>, Ptr<Block>>> started_;  ///< An init, and its block.
   std::unordered_map<const Object*, Ptr<Var>> copied_;      ///< By the variable of the copy.
 };

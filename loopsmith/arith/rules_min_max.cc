@@ -43,6 +43,8 @@ constexpr Rule min_max_rows[] = {
     {max(min(y, x), min(z, x)), min(max(y, z), x), wraps, Order::as_written},
     {min(max(x, y), max(x, z)), max(min(y, z), x), wraps},
     {max(min(x, y), min(x, z)), min(max(y, z), x), wraps},
+    {max(min(max(x, y), z), x), max(min(y, z), x), wraps},
+    {min(max(min(x, y), z), x), min(max(y, z), x), wraps},
     {min(min(x, c1), y), min(min(x, y), c1), wraps},
     {max(max(x, c1), y), max(max(x, y), c1), wraps},
     {min(max(x, c1), c2), c2, c2 <= c1},

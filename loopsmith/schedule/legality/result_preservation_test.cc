@@ -87,5 +87,33 @@ TEST(result_preservation, takes_back_a_step_in_which_something_is_thrown) {
   split(sch, get_loops(sch, block)[1], {infer, 2});
 }
 
+TEST(result_preservation, tells_the_inits_of_peeled_reductions_apart) {
+  const auto before = program(R"(b: T.handle, E: T.Buffer((1,), "int32"))", R"(
+n = T.int32()
+B = T.match_buffer(b, (4, n), "int32")
+C = T.alloc_buffer((4, n), "int32")
+D = T.alloc_buffer((4, n), "int32")
+for i0, i1 in T.grid(4, n):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i0, i1])
+        C[vi, vj] = B[vi, vj] + 1
+for i2, i3 in T.grid(4, n):
+    with T.block("D"):
+        vi, vj = T.axis.remap("SS", [i2, i3])
+        D[vi, vj] = C[vi, vj] * 2
+for i4, i5, i6 in T.grid(2, 4, n):
+    with T.block("E"):
+        vr, vi, vj = T.axis.remap("RRR", [i4, i5, i6])
+        with T.init():
+            E[0] = 0
+        E[0] = E[0] + D[vi, vj] * vr
+)");
+  Schedule sch(before);
+  sch.verify_quick_answers(true);
+  peel(sch, get_loop(sch, "i5"), 1);
+  compute_at(sch, get_block(sch, "C"), get_loop(sch, "i2"));
+  expect_result(sch, before);
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -31,8 +31,6 @@ _WAYS = {
     "tvm.te.hybrid": "script reads loops; for all else, write @T.prim_func, and te.extern_primfunc",
     "tvm.IRModule.functions": "module[name] gives a function by its name",
     "tvm.tir.any_dim": "write te.var() for a size that is not known",
-    "tvm.transform.PassContext.config['tir.add_lower_pass']": "a pass may come before all others, "
-    "as phase 0; ls.build(..., passes={name: pass}) runs one after the pass of that name",
     "tvm.topi": "write it as te.compute; te.nn has the operators that most programs need",
     "tvm.topi.generic": "ls.build schedules by rule what has no schedule",
     "tvm.topi.x86": "ls.build schedules by rule what has no schedule",

@@ -14,7 +14,7 @@ from .returned import with_results_in_memory
 from .runtime import Module
 from .target import Target
 from .tir.prim_func import as_module
-from .transform import PassContext, with_options
+from .transform import PassContext, passes_of_phases, with_options
 
 __all__ = ["build", "build_module", "compile", "lower", "schedule_to_module"]
 
@@ -49,10 +49,11 @@ def lower(
     if PassContext.current().config:
         module = with_options(_module_of(inp, args, name, binds))
         if not _is_program(inp):
-            return as_module(ls.lower(module, simple_mode=simple_mode))
+            own = passes_of_phases()
+            return as_module(ls.lower(module, simple_mode=simple_mode, passes=own))
         inp = module
     if _is_program(inp):
-        return as_module(inp if simple_mode else ls.lower(inp))
+        return as_module(inp if simple_mode else ls.lower(inp, passes=passes_of_phases()))
     return as_module(_lower(inp, args, simple_mode=simple_mode, name=name, binds=binds))
 
 
@@ -79,7 +80,8 @@ def build(
         inputs = with_options(_module_of(inputs, args, name, binds))
     if _is_program(inputs):
         program, returned = with_results_in_memory(inputs)
-        return Module(ls.build(program, target=meant), inputs, returned=returned)
+        built = ls.build(program, target=meant, passes=passes_of_phases())
+        return Module(built, inputs, returned=returned)
     if args is None:
         raise ValueError("build: pass the arguments of the function: build(schedule, [A, B], ...)")
     return Module(_build(inputs, args, meant, name=name, binds=binds), None, entry=name)

@@ -27,6 +27,10 @@ _entered = threading.local()
 
 _OPTIONS = ("tir.disable_vectorize", "tir.add_lower_pass")
 
+_PHASES = {1: "narrow_indices", 2: "storage_rewrite", 3: "common_subexpressions"}
+"""The pass behind which those of a phase come: buffers are flat; loops are vectors and unrolled; at
+the end."""
+
 
 class PassContext:
     """A scope with options of the compiler.
@@ -37,8 +41,9 @@ class PassContext:
         Has no effect: code is always optimised, and results do not depend on it.
     config
         Options by name: ``tir.disable_vectorize`` makes vectorized loops serial ones,
-        ``tir.add_lower_pass`` lists pairs of 0 and a pass that runs before all others. Whoever
-        passes another one is told that it is not provided.
+        ``tir.add_lower_pass`` lists pairs of a phase and a pass: 0 comes before all other passes, 1
+        where buffers are flat, 2 where loops are vectors and unrolled, 3 and more at the end.
+        Whoever passes another option is told that it is not provided.
     instruments
         Are told of each pass that a program runs by itself: see `PassInstrument`.
     """
@@ -60,11 +65,6 @@ class PassContext:
         self.opt_level = opt_level
         self.instruments: list[Any] = list(instruments or ())
         self.config: dict[str, Any] = dict(config or {})
-        for phase, _ in self.config.get("tir.add_lower_pass", ()):
-            if phase != 0:
-                raise MissingName(
-                    f"tvm.transform.PassContext.config['tir.add_lower_pass'][{phase}]"
-                )
 
     @staticmethod
     def current() -> PassContext:
@@ -91,9 +91,28 @@ class PassContext:
 def with_options(program: Any) -> Any:
     """Return a module as the options of the current context want it to be lowered."""
     config = PassContext.current().config
-    for _, each in config.get("tir.add_lower_pass", ()):
-        program = each(program)
+    for phase, each in config.get("tir.add_lower_pass", ()):
+        if phase == 0:
+            program = each(program)
     return _without_vectors(program) if config.get("tir.disable_vectorize") else program
+
+
+def passes_of_phases() -> dict[str, list[Any]]:
+    """Return the passes of the current context's later phases, by those that they come after."""
+    found: dict[str, list[Any]] = {}
+    for phase, each in PassContext.current().config.get("tir.add_lower_pass", ()):
+        if phase > 0:
+            found.setdefault(_PHASES[min(phase, 3)], []).append(_on_functions(each))
+    return found
+
+
+def _on_functions(each: Any) -> Callable[[tir.PrimFunc], tir.PrimFunc]:
+    def run(func: tir.PrimFunc) -> tir.PrimFunc:
+        name = tir.GlobalVar(str((func.attrs or {}).get("global_symbol", "main")))
+        made: tir.PrimFunc = each(tir.IRModule(names=[name], functions=[func])).functions[0]
+        return made
+
+    return run
 
 
 def _without_vectors(module: Any) -> Any:

@@ -167,9 +167,7 @@ def attention(n: int, batch: int = 64, width: int = 64) -> Row:
         lambda b, i, d: te.sum(wide(weights[b, i, t]) * wide(v[b, t, d]), axis=t),
         name="sums",
     )
-    out = te.compute(
-        (batch, n, width), lambda b, i, d: sums[b, i, d].astype("float16"), name="out"
-    )
+    out = te.compute((batch, n, width), lambda b, i, d: sums[b, i, d].astype("float16"), name="out")
 
     def expected(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
         product_: np.ndarray = exact(a) @ exact(b).transpose(0, 2, 1) * width**-0.5

@@ -96,7 +96,8 @@ def main() -> None:
     print(json.dumps({"peer": f"PyTorch {torch.__version__} on {name}"}), flush=True)
     for line in sys.stdin:
         try:
-            answer: dict[str, Any] = {"seconds": seconds_of(torch, call_of(torch, json.loads(line)))}
+            call = call_of(torch, json.loads(line))
+            answer: dict[str, Any] = {"seconds": seconds_of(torch, call)}
         except (RuntimeError, ValueError) as error:
             answer = {"error": str(error)}
         print(json.dumps(answer), flush=True)

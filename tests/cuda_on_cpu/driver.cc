@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver and the compiler. What the compiler calls PTX, or cubin, is the path of a shared library.
+// The driver and the compiler. What the compiler calls PTX, or cubin, is the path of a shared
+// library.
 #include <dlfcn.h>
 #include <unistd.h>
 

@@ -413,21 +413,21 @@ void multiply_from_shared(void* results, const void* left, const void* right, Wi
 
 inline void ls_fence_for_products() {}
 
-#define LS_WARPGROUP_PRODUCT(columns, type, widen, left, right)                            \
-  inline void ls_mma_m64n##columns##k64_##type##_fp32_##left##_##right(                    \
-      void* results, const void* a, const void* b) {                                       \
-    constexpr bool rows = #left[0] == 'r', by_columns = #right[0] == 'c';                  \
-    cuda_on_cpu::multiply_from_shared<columns, rows, by_columns>(results, a, b,            \
-                                                                 cuda_on_cpu::widen);      \
+#define LS_WARPGROUP_PRODUCT(columns, type, widen, left, right)                       \
+  inline void ls_mma_m64n##columns##k64_##type##_fp32_##left##_##right(               \
+      void* results, const void* a, const void* b) {                                  \
+    constexpr bool rows = #left[0] == 'r', by_columns = #right[0] == 'c';             \
+    cuda_on_cpu::multiply_from_shared<columns, rows, by_columns>(results, a, b,       \
+                                                                 cuda_on_cpu::widen); \
   }
-#define LS_WARPGROUP_PRODUCTS(columns)                                \
-  LS_WARPGROUP_PRODUCT(columns, fp16, from_half, row, row)            \
-  LS_WARPGROUP_PRODUCT(columns, fp16, from_half, row, col)            \
-  LS_WARPGROUP_PRODUCT(columns, fp16, from_half, col, row)            \
-  LS_WARPGROUP_PRODUCT(columns, fp16, from_half, col, col)            \
-  LS_WARPGROUP_PRODUCT(columns, bf16, from_bfloat, row, row)          \
-  LS_WARPGROUP_PRODUCT(columns, bf16, from_bfloat, row, col)          \
-  LS_WARPGROUP_PRODUCT(columns, bf16, from_bfloat, col, row)          \
+#define LS_WARPGROUP_PRODUCTS(columns)                       \
+  LS_WARPGROUP_PRODUCT(columns, fp16, from_half, row, row)   \
+  LS_WARPGROUP_PRODUCT(columns, fp16, from_half, row, col)   \
+  LS_WARPGROUP_PRODUCT(columns, fp16, from_half, col, row)   \
+  LS_WARPGROUP_PRODUCT(columns, fp16, from_half, col, col)   \
+  LS_WARPGROUP_PRODUCT(columns, bf16, from_bfloat, row, row) \
+  LS_WARPGROUP_PRODUCT(columns, bf16, from_bfloat, row, col) \
+  LS_WARPGROUP_PRODUCT(columns, bf16, from_bfloat, col, row) \
   LS_WARPGROUP_PRODUCT(columns, bf16, from_bfloat, col, col)
 LS_WARPGROUP_PRODUCTS(64)
 LS_WARPGROUP_PRODUCTS(128)

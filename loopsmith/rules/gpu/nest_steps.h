@@ -15,6 +15,10 @@ namespace loopsmith::gpu {
 /// Threads of a block that share out the iterations of one loop, where the device has as many.
 inline constexpr std::int64_t threads_of_loop = 256;
 
+/// Blocks of threads that keep a large GPU busy: about as many as it has multiprocessors (108 an
+/// A100, 132 an H100).
+inline constexpr std::int64_t wanted_blocks = 128;
+
 /// Takes steps. Where one of them is refused, none is taken, and it is false.
 bool attempt(Schedule& schedule, const std::function<void()>& steps);
 

@@ -36,13 +36,11 @@ struct Tiling {
   std::int64_t tile(int side) const { return threads[side] * results[side]; }
 };
 
-constexpr std::int64_t min_tile = 8, max_tile = 128, small_tile = 64;
+constexpr std::int64_t smallest_tile = 8, largest_tile = 128, small_tile = 64;
 /// Results of a thread along one axis.
 constexpr std::int64_t max_results = 8;
 /// What a thread reads of a row at once.
 constexpr std::int64_t lanes_of_step = 4;
-/// About as many multiprocessors as large GPUs have.
-constexpr std::int64_t wanted_blocks = 128;
 
 std::int64_t result_bytes(const Schedule& schedule, BlockRV block) {
   return schedule.get(block).writes[0]->buffer->dtype.bytes();
@@ -56,12 +54,12 @@ Tiling tiling_for(const Schedule& schedule, BlockRV block, const ProductLoops& p
   constexpr std::int64_t steps = 16;
   std::int64_t threads = 16;
   while (threads * threads > max_threads) threads /= 2;
-  const std::int64_t largest = result_bytes(schedule, block) > 4 ? small_tile : max_tile;
+  const std::int64_t largest = result_bytes(schedule, block) > 4 ? small_tile : largest_tile;
   const std::optional<std::int64_t> extents[] = {count(schedule, product.rows),
                                                  count(schedule, product.columns)};
   std::int64_t tile[2];
   for (int side = 0; side < 2; ++side) {
-    tile[side] = std::min(power_of_two(extents[side].value_or(largest), min_tile, largest),
+    tile[side] = std::min(power_of_two(extents[side].value_or(largest), smallest_tile, largest),
                           threads * max_results);
   }
   const auto blocks = [&] {

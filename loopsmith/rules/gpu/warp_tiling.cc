@@ -11,8 +11,6 @@ namespace {
 constexpr std::int64_t min_tile = 16, max_rows = 256, max_columns = 128;
 /// A multiprocessor has four schedulers, each of which wants a warp.
 constexpr std::int64_t schedulers = 4;
-/// About as many multiprocessors as large GPUs have (108 an A100, 132 an H100).
-constexpr std::int64_t wanted_blocks = 128;
 /// What a row of a tile has of the reduction: a line of the caches.
 constexpr std::int64_t bytes_of_step = 128;
 constexpr std::int64_t max_stages = 4;

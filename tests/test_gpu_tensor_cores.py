@@ -373,8 +373,7 @@ def test_tiles_that_four_warps_cannot_multiply_are_refused() -> None:
     )
 
 
-def test_warps_whose_rows_are_not_in_turn_are_refused() -> None:
-    sch = script("""
+WARPGROUP_SCRIPT = """
 @T.prim_func
 def main(A: T.Buffer((64, 64), "float16"), B: T.Buffer((64, 64), "float16"),
          C: T.Buffer((64, 64), "float32")):
@@ -391,15 +390,36 @@ def main(A: T.Buffer((64, 64), "float16"), B: T.Buffer((64, 64), "float16"),
                     Z[i, j] = T.float32(0)
             with T.attr(0, "warp_instruction", "wgmma"):
                 for i, j, k in T.grid(16, 64, 64):
-                    Z[i, j] = Z[i, j] + T.cast(X[(3 - w) * 16 + i, k], "float32") * T.cast(
+                    Z[i, j] = Z[i, j] + T.cast(LEFT[ROW + i, k], "float32") * T.cast(
                         Y[k, j], "float32")
             with T.attr(0, "warp_instruction", "store"):
                 for i, j in T.grid(16, 16):
                     C[w * 16 + i, j] = Z[i, j]
-""")
+"""
+
+
+@pytest.mark.parametrize(
+    ("left", "row", "code", "words"),
+    [
+        (
+            "X",
+            "(3 - w) * 16",
+            "warps_have_rows_in_turn",
+            "four warps one after another need rows of the left operand one after another",
+        ),
+        (
+            "A",
+            "w * 16",
+            "product_is_of_shared_tiles",
+            "wgmma multiplies tiles in shared.dyn into wmma.accumulator",
+        ),
+    ],
+)
+def test_products_that_four_warps_cannot_do_are_refused(
+    left: str, row: str, code: str, words: str
+) -> None:
+    sch = script(WARPGROUP_SCRIPT.replace("LEFT", left).replace("ROW", row))
     with pytest.raises(ls.LowerError) as caught:
         ls.build(sch, target="cuda -arch=sm_90a")
-    assert caught.value.code == "warps_have_rows_in_turn"
-    assert "four warps one after another need rows of the left operand one after another" in str(
-        caught.value
-    )
+    assert caught.value.code == code
+    assert words in str(caught.value)

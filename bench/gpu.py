@@ -255,7 +255,7 @@ def error_of(row: Row, operands: list[np.ndarray], result: np.ndarray) -> float:
 def measure(row: Row, device: ls.Device, peer: Peer, copied: list[float]) -> tuple[str, ...]:
     """Measure a row: in turns, as medians."""
     start = time.perf_counter()
-    module: Any = ls.build(row.tensors, target=target_of(device))
+    module: Any = ls.build(row.tensors, target="cuda -arch=native")
     built = time.perf_counter() - start
     operands, arrays = arrays_of(row, device)
     module(*arrays)
@@ -285,11 +285,6 @@ def measure(row: Row, device: ls.Device, peer: Peer, copied: list[float]) -> tup
         f"{error:.1e}",
         f"{built:.2f} s",
     )
-
-
-def target_of(device: ls.Device) -> str:
-    """Return the target for the architecture of the device."""
-    return f"cuda -arch={device.arch}"
 
 
 def builds(repeat: int = 9) -> list[tuple[str, ...]]:

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import gpu_devices
@@ -103,6 +106,39 @@ def test_a_stream_of_the_caller_is_used_inside_of_its_scope() -> None:
     with pytest.raises(ls.CallError, match="device opencl:0 has no streams") as caught, no_stream:
         pass
     assert caught.value.code == "device_has_streams"
+
+
+def test_a_target_takes_the_architecture_of_the_gpu() -> None:
+    gpu_devices.require("cuda")
+    target = ls.Target("cuda -arch=native")
+    assert str(target) == f"cuda -arch={ls.device('cuda').arch}"
+    assert ls.Target("cuda").options == {}
+    x = te.placeholder((64,), name="X")
+    y = te.compute((64,), lambda i: x[i] + 1.0, name="Y")
+    a, b = RNG.random(64, "float32"), np.zeros(64, "float32")
+    ls.build([x, y], target="cuda -arch=native")(a, b)
+    np.testing.assert_array_equal(b, a + 1)
+
+
+def test_no_gpu_has_no_architecture_to_take() -> None:
+    program = """
+import loopsmith as ls
+try:
+    print(ls.Target("cuda -arch=native"))
+except ls.CallError as error:
+    print(error.code, error)
+"""
+    # Neither a driver by this name, nor a GPU where the system has one.
+    hidden = {"LOOPSMITH_CUDA": "/nowhere/libcuda.so", "CUDA_VISIBLE_DEVICES": ""}
+    told = subprocess.run(
+        [sys.executable, "-c", program],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **hidden},
+    ).stdout
+    assert told.startswith("native_device_exists target cuda -arch=native: there is no GPU with")
+    assert "name an architecture, as in cuda -arch=sm_90a" in told
 
 
 def test_arrays_of_cuda_are_lent_to_others_without_a_copy() -> None:

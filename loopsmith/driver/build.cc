@@ -11,6 +11,7 @@
 #include "loopsmith/driver/export.h"
 #include "loopsmith/driver/inspect.h"
 #include "loopsmith/driver/metadata.h"
+#include "loopsmith/driver/native_arch.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
@@ -206,17 +207,17 @@ Ptr<PrimFunc> schedule_by_rule(const Ptr<PrimFunc>& func, const Target& target,
                                const BuildOptions& options) {
   const CpuModel machine = cpu_model_of(target, options);
   if (!options.default_schedule) return func;
-  if (target.is_gpu()) return schedule_for_gpu(func, gpu_limits(target)).func();
+  if (target.is_gpu()) return schedule_for_gpu(func, gpu_limits(with_native_arch(target))).func();
   return with_default_schedule(func, machine);
 }
 
 Ptr<PrimFunc> lower(const Ptr<PrimFunc>& func, const Target& target, const BuildOptions& options) {
   verify_well_formed(func);
-  return lower_known(func, target, options);
+  return lower_known(func, with_native_arch(target), options);
 }
 
 Module build(const Ptr<PrimFunc>& func, const Target& target, const BuildOptions& options) {
-  return build_functions({func}, target, options);
+  return build_functions({func}, with_native_arch(target), options);
 }
 
 Module build(const Ptr<IRModule>& module, const Target& target, const BuildOptions& options) {
@@ -227,7 +228,7 @@ Module build(const Ptr<IRModule>& module, const Target& target, const BuildOptio
     functions.push_back(
         with_attr(module->functions[i], "global_symbol", string_imm(module->names[i]->name_hint)));
   }
-  return build_functions(functions, target, options);
+  return build_functions(functions, with_native_arch(target), options);
 }
 
 namespace {

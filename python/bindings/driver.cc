@@ -4,6 +4,7 @@
 #include "loopsmith/driver/build.h"
 #include "loopsmith/driver/export.h"
 #include "loopsmith/driver/inspect.h"
+#include "loopsmith/driver/native_arch.h"
 #include "loopsmith/driver/scheduled_by_rule.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/transform/outputs.h"
@@ -120,7 +121,12 @@ Ref lower_program(const Ref& program, const Target& target, bool simple_mode,
 
 void bind_target(nb::module_& m) {
   nb::class_<Target>(m, "Target", "What code is generated for: ``llvm -mcpu=native``.")
-      .def(nb::init<std::string>(), nb::arg("text"))
+      .def(
+          "__init__",
+          [](Target* self, const std::string& text) {
+            new (self) Target(with_native_arch(Target(text)));
+          },
+          nb::arg("text"))
       .def_prop_ro("kind", [](const Target& self) { return std::string(to_string(self.kind())); })
       .def_prop_ro(
           "options",

@@ -298,6 +298,19 @@ def test_the_steps_of_the_example(target: str, step: str) -> None:
     assert ("ls_mma_m16n8k16_fp16_fp32(" in source) == (target == "cuda")
 
 
+def test_the_example_of_warpgroups_is_pipelined() -> None:
+    gpu_devices.require("cuda")
+    path = Path(__file__).parent.parent / "examples" / "gpu" / "tensor_cores.py"
+    sch = runpy.run_path(str(path))["in_warpgroups"](256)
+    module = ls.build(sch, target="cuda -arch=sm_90a")
+    source = module.source("cuda")
+    assert "ls_mma_m64n128k64_fp16_fp32_row_row(" in source and "ls_copy_async_16(" in source
+    a, b = (RNG.integers(-3, 4, (256, 256)).astype("float16") for _ in range(2))
+    c = np.zeros((256, 256), "float32")
+    module(a, b, c)
+    np.testing.assert_array_equal(c, a.astype("float32") @ b.astype("float32"))
+
+
 def in_warpgroups(axis: str = "threadIdx.z", columns: int = 64) -> tir.Schedule:
     """Return a product of a tile by four warps, from operands in shared memory."""
     sch = script(f"""

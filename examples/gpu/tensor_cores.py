@@ -93,6 +93,40 @@ def pipelined(n: int, stages: int = 3) -> tir.Schedule:
     return sch
 
 
+def in_warpgroups(n: int, columns: int = 128, stages: int = 4) -> tir.Schedule:
+    """On Hopper (`sm_90a`): two groups of four warps multiply 128 rows from shared memory.
+
+    Each warp has 16 rows of the sums, for all columns; nothing is loaded into fragments. How the
+    tiles of the operands lie in memory is the instruction's business, not the schedule's.
+    """
+    warps = 8
+    sch = tir.Schedule(product(n))
+    i, j, k = sch.get_loops("C")
+    i0, warp, i1 = sch.split(i, [None, warps, 16])
+    j0, j1 = sch.split(j, [None, columns])
+    k0, k1 = sch.split(k, [None, 64])
+    sch.reorder(i0, j0, warp, k0, i1, j1, k1)
+    for loop, axis in ((i0, "blockIdx.y"), (j0, "blockIdx.x"), (warp, "threadIdx.y")):
+        sch.bind(loop, axis)
+    sums = sch.cache_write("C", 0, "wmma.accumulator")
+    sch.reverse_compute_at(sums, warp)
+    for number in (0, 1):
+        tile = sch.cache_read("C", number, "shared.dyn")
+        sch.compute_at(tile, k0)
+        _, y, x, lanes = sch.split(sch.fuse(*sch.get_loops(tile)[-2:]), [None, warps, 32, 8])
+        sch.bind(y, "threadIdx.y")
+        sch.bind(x, "threadIdx.x")
+        sch.vectorize(lanes)
+    first = sch.decompose_reduction("C", k0)
+    sch.tensorize(i1, f"wgmma_sync_16x{columns}x64_f16f16f32")
+    put_on_tiles(sch, first, "wmma_fill_16x16x16_f32")
+    put_on_tiles(sch, sums, "wmma_store_16x16x16_f32_global")
+    sch.annotate(k0, "software_pipeline_stage", [0, 0, stages - 1])
+    sch.annotate(k0, "software_pipeline_order", [0, 1, 2])
+    sch.annotate(k0, "software_pipeline_async_stages", [0])
+    return sch
+
+
 STEPS: list[Callable[[int], tir.Schedule]] = [fragments, aligned, pipelined]
 
 

@@ -377,3 +377,32 @@ def test_what_is_computed_once_for_a_row_joins_its_passes(width: int, then_once_
     np.testing.assert_allclose(found[0], (a - means) * scales, rtol=1e-5, atol=1e-6)
     if then_once_more:
         np.testing.assert_allclose(found[1], np.exp(scales[:, 0]), rtol=1e-5)
+
+
+@pytest.mark.parametrize("rows", [1003, 1024, 4097])
+@pytest.mark.parametrize("combine", ["sum", "max", "product"])
+def test_long_rows_that_no_cache_holds_are_read_along_rows(rows: int, combine: str):
+    columns = 8192
+    x = te.placeholder((rows,), name="x")
+    B = te.placeholder((rows, columns), name="B")
+    k = te.reduce_axis((0, rows), name="k")
+    elements = {
+        "sum": lambda j: te.sum(B[k, j], axis=k),
+        "max": lambda j: te.max(B[k, j], axis=k),
+        "product": lambda j: te.sum(x[k] * B[k, j], axis=k),
+    }
+    tensors = [x, B, te.compute((columns,), elements[combine], name="C")]
+    if combine != "product":
+        tensors = tensors[1:]
+    func = te.create_prim_func(tensors)
+    sch = ls.default_schedule(func, num_threads=2)
+    # Within a strip of columns: blocks of eight rows, vectors, rows.
+    loops = [sch.get(loop).loop_var.name for loop in sch.get_loops("C_update")]
+    assert loops == ["j_0", "k_0", "j_1", "k_1", "j_2"]
+    numbers = np.random.default_rng(rows)
+    b = numbers.integers(-8, 9, (rows, columns)).astype("float32")
+    a = numbers.integers(-8, 9, rows).astype("float32")
+    c = np.full(columns, np.nan, "float32")
+    wanted = {"sum": b.sum(0), "max": b.max(0), "product": a @ b}[combine]
+    ls.build(sch)(*([a] if combine == "product" else []), b, c)
+    np.testing.assert_array_equal(c, wanted)

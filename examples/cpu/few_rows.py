@@ -55,7 +55,7 @@ def in_registers(func: tir.PrimFunc) -> tir.Schedule:
 
 
 # %% [markdown]
-# ## 3. Along rows of B (2.5 ms; by default 5.9, NumPy 2.5)
+# ## 3. Along rows of B (2.5 ms, as by default; NumPy 2.5)
 # Eight rows of B are read side by side, from their first to their last column. The sums go to the
 # first cache and back, once for all eight. B passes by in as many streams as there are rows at a
 # time, at the speed of memory.

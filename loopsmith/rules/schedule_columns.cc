@@ -26,6 +26,13 @@ constexpr std::int64_t min_vectors = 4;
 /// Of less than this, what is left over by tiles takes longer in vectors of its own than masked.
 constexpr std::int64_t min_rest_bytes = 8;
 
+/// Rows that are read side by side, each a stream that the processor follows. Their sums go to the
+/// first cache and back once.
+constexpr std::int64_t rows_at_once = 8;
+/// What a strip of a row has: of less, streams end too soon; the sums of more leave the first
+/// cache.
+constexpr std::int64_t min_strip_bytes = 2048, max_strip_bytes = 16384;
+
 /// How columns are cut: into tiles of so many vectors, of so many lanes, and a rest.
 struct ColumnCut {
   std::int64_t vectors;
@@ -104,6 +111,51 @@ void reduce_tiles(Schedule& schedule, BlockRV block, ColumnLoops loops, const Co
   reduce_columns(schedule, block, loops, {vector, lane}, has_threads, context);
 }
 
+/// Of rows that are longer than a tile: into how many strips they are cut, each a task, so that
+/// memory is read along rows. A tile down the columns asks for a piece of each row, which no
+/// prefetcher follows. None where rows are as short as that, where a core's cache holds all of
+/// them, where they are read again for other results, or where strips would not be whole.
+std::optional<std::int64_t> strips_of(const Schedule& schedule, const ColumnLoops& loops,
+                                      std::int64_t columns, const ColumnCut& cut,
+                                      std::int64_t bytes, std::int64_t threads,
+                                      std::int64_t cached_bytes) {
+  const bool is_alone = std::ranges::all_of(loops.tasks, [&](const NestLoop& each) {
+    return is_const_int(schedule.get(each.loop).extent, 1);
+  });
+  if (!is_alone || loops.steps.size() != 1 || columns <= cut.vectors * cut.lanes) return {};
+  const std::int64_t* rows = as_int(schedule.get(loops.steps[0]).extent);
+  if (!rows || *rows <= cached_bytes / (columns * bytes)) return {};
+  const std::int64_t fewest =
+      std::max(threads, (columns * bytes + max_strip_bytes - 1) / max_strip_bytes);
+  for (std::int64_t strips = fewest; strips < 2 * fewest; ++strips) {
+    const bool is_whole = columns % (strips * cut.lanes) == 0;
+    if (is_whole && columns / strips * bytes >= min_strip_bytes) return strips;
+  }
+  return {};
+}
+
+/// Rows of strips, several at once: each is read from its first to its last column.
+void reduce_along_rows(Schedule& schedule, BlockRV block, const ColumnLoops& loops,
+                       std::int64_t strips, std::int64_t lanes, bool has_threads,
+                       const RuleContext& context) {
+  const auto [strip, column, lane] =
+      split(schedule, *loops.across, {strips, infer, lanes}).take<3>();
+  const auto [step, row] = split(schedule, loops.steps[0], {infer, rows_at_once}).take<2>();
+  std::vector<LoopRV> order;
+  for (const NestLoop& each : loops.tasks) order.push_back(each.loop);
+  order.insert(order.end(), {strip, step, column, row, lane});
+  reorder(schedule, order);
+  const BlockRV start = decompose_reduction(schedule, block, step);
+  if (has_threads && strips > 1) {
+    const For& loop = schedule.get(strip);
+    parallelize(schedule, {{strip, {loop.loop_var, loop.min, loop.extent}}}, context);
+  }
+  const Handles<LoopRV> found = get_loops(schedule, block);
+  unroll(schedule, found[found.size() - 2]);
+  vectorize(schedule, found.back());
+  vectorize(schedule, get_loops(schedule, start).back());
+}
+
 /// The loops of a part of the columns, which are as before, but that over columns is first.
 ColumnLoops loops_of_part(Schedule& schedule, BlockRV block, const ColumnLoops& whole) {
   const Handles<LoopRV> loops = get_loops(schedule, block);
@@ -136,6 +188,12 @@ bool schedule_columns(Schedule& schedule, const Subject& subject, const RuleCont
   const ColumnLoops loops = sorted_loops(*found, *along);
   if (!loops.across || loops.steps.empty()) return false;
   const bool has_threads = is_worth_threads(subject.nests);
+  const std::int64_t threads = has_threads ? machine.cores : 1;
+  if (const auto strips =
+          strips_of(schedule, loops, columns, cut, bits / 8, threads, machine.core_cache_bytes)) {
+    reduce_along_rows(schedule, nest.block, loops, *strips, lanes, has_threads, context);
+    return true;
+  }
   if (cut.rest == 0) {
     reduce_tiles(schedule, nest.block, loops, cut, has_threads, context);
     return true;

@@ -406,3 +406,24 @@ def test_long_rows_that_no_cache_holds_are_read_along_rows(rows: int, combine: s
     wanted = {"sum": b.sum(0), "max": b.max(0), "product": a @ b}[combine]
     ls.build(sch)(*([a] if combine == "product" else []), b, c)
     np.testing.assert_array_equal(c, wanted)
+
+
+def test_long_rows_of_several_matrices_are_read_along_rows():
+    B = te.placeholder((3, 515, 8192), name="B")
+    k = te.reduce_axis((0, 515), name="k")
+    C = te.compute((3, 8192), lambda i, j: te.sum(B[i, k, j], axis=k), name="C")
+    sch = ls.default_schedule(te.create_prim_func([B, C]), num_threads=2)
+    assert len(sch.get_loops("C_update")) == 5  # Matrices and strips are one loop.
+    b = np.random.default_rng(0).integers(-8, 9, (3, 515, 8192)).astype("float32")
+    c = np.full((3, 8192), np.nan, "float32")
+    ls.build(sch)(b, c)
+    np.testing.assert_array_equal(c, b.sum(1))
+
+
+def test_rows_that_are_read_again_are_left_in_tiles():
+    # Each of four rows of A meets the same B, which would come from memory four times.
+    A, B = te.placeholder((4, 1024), name="A"), te.placeholder((1024, 8192), name="B")
+    k = te.reduce_axis((0, 1024), name="k")
+    C = te.compute((4, 8192), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    sch = ls.default_schedule(te.create_prim_func([A, B, C]), num_threads=2)
+    assert "factors=[None, 8]" not in str(sch.trace)

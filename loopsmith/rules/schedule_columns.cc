@@ -115,14 +115,20 @@ void reduce_tiles(Schedule& schedule, BlockRV block, ColumnLoops loops, const Co
 /// memory is read along rows. A tile down the columns asks for a piece of each row, which no
 /// prefetcher follows. None where rows are as short as that, where a core's cache holds all of
 /// them, where they are read again for other results, or where strips would not be whole.
-std::optional<std::int64_t> strips_of(const Schedule& schedule, const ColumnLoops& loops,
+std::optional<std::int64_t> strips_of(const Schedule& schedule, const Nest& nest,
+                                      const ColumnLoops& loops, const Axis& along,
                                       std::int64_t columns, const ColumnCut& cut,
                                       std::int64_t bytes, std::int64_t threads,
                                       std::int64_t cached_bytes) {
-  const bool is_alone = std::ranges::all_of(loops.tasks, [&](const NestLoop& each) {
-    return is_const_int(schedule.get(each.loop).extent, 1);
+  const std::vector<NestAccess> accesses = accesses_in(nest);
+  const bool is_read_once = std::ranges::all_of(loops.tasks, [&](const NestLoop& each) {
+    if (is_const_int(schedule.get(each.loop).extent, 1)) return true;
+    return std::ranges::all_of(accesses, [&](const NestAccess& access) {
+      return stride_along(access, along.var) == Stride::none ||
+             stride_along(access, each.axis.var) != Stride::none;
+    });
   });
-  if (!is_alone || loops.steps.size() != 1 || columns <= cut.vectors * cut.lanes) return {};
+  if (!is_read_once || loops.steps.size() != 1 || columns <= cut.vectors * cut.lanes) return {};
   const std::int64_t* rows = as_int(schedule.get(loops.steps[0]).extent);
   if (!rows || *rows <= cached_bytes / (columns * bytes)) return {};
   const std::int64_t fewest =
@@ -146,9 +152,11 @@ void reduce_along_rows(Schedule& schedule, BlockRV block, const ColumnLoops& loo
   order.insert(order.end(), {strip, step, column, row, lane});
   reorder(schedule, order);
   const BlockRV start = decompose_reduction(schedule, block, step);
-  if (has_threads && strips > 1) {
+  if (has_threads) {
     const For& loop = schedule.get(strip);
-    parallelize(schedule, {{strip, {loop.loop_var, loop.min, loop.extent}}}, context);
+    std::vector<NestLoop> tasks = loops.tasks;
+    tasks.push_back({strip, {loop.loop_var, loop.min, loop.extent}});
+    parallelize(schedule, tasks, context);
   }
   const Handles<LoopRV> found = get_loops(schedule, block);
   unroll(schedule, found[found.size() - 2]);
@@ -189,8 +197,8 @@ bool schedule_columns(Schedule& schedule, const Subject& subject, const RuleCont
   if (!loops.across || loops.steps.empty()) return false;
   const bool has_threads = is_worth_threads(subject.nests);
   const std::int64_t threads = has_threads ? machine.cores : 1;
-  if (const auto strips =
-          strips_of(schedule, loops, columns, cut, bits / 8, threads, machine.core_cache_bytes)) {
+  if (const auto strips = strips_of(schedule, nest, loops, *along, columns, cut, bits / 8, threads,
+                                    machine.core_cache_bytes)) {
     reduce_along_rows(schedule, nest.block, loops, *strips, lanes, has_threads, context);
     return true;
   }

@@ -92,7 +92,8 @@ class OperandSwizzler {
   }
 
   std::vector<Expr> swizzled_indices(const std::vector<Expr>& indices) {
-    const Expr row = indices[indices.size() - 2], column = indices.back();
+    const Expr& row = indices[indices.size() - 2];
+    const Expr& column = indices.back();
     const auto number = [&](std::int64_t value) { return int_imm(column.dtype(), value); };
     const Expr part = analyzer_.simplify(
         floordiv(floormod(column, number(columns_of_row)), number(columns_of_part)));

@@ -427,3 +427,24 @@ def test_rows_that_are_read_again_are_left_in_tiles():
     C = te.compute((4, 8192), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
     sch = ls.default_schedule(te.create_prim_func([A, B, C]), num_threads=2)
     assert "factors=[None, 8]" not in str(sch.trace)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("rows", "steps"), [(2, 3001), (5, 3008), (8, 3001)])
+def test_few_rows_meet_each_vector_of_a_large_matrix_once(rows: int, steps: int, dtype: str):
+    columns = 2048
+    A, B = te.placeholder((rows, steps), dtype, name="A"), te.placeholder((steps, columns), dtype)
+    k = te.reduce_axis((0, steps), name="k")
+    C = te.compute((rows, columns), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    func = te.create_prim_func([A, B, C])
+    sch = ls.default_schedule(func, num_threads=2)
+    text = str(sch.trace)
+    # A lies by its columns, sums in vectors of all rows.
+    assert text.count("sch.transform_layout(") == 2 and "sch.prefetch(" in text
+    ls.assert_structural_equal(replayed(sch, func).mod, sch.mod)
+    numbers = np.random.default_rng(rows)
+    a = numbers.integers(-8, 9, (rows, steps)).astype(dtype)
+    b = numbers.integers(-8, 9, (steps, columns)).astype(dtype)
+    c = np.full((rows, columns), np.nan, dtype)
+    ls.build(sch)(a, b, c)
+    np.testing.assert_array_equal(c, a @ b)

@@ -12,6 +12,8 @@ std::span<const Rule> cpu_rules() {
   static constexpr Rule rules[] = {
       // Before the one that takes any nest without a reduction.
       {"transposes", schedule_transposes},
+      // Before the one that packs the matrix, which is read once.
+      {"few_rows", schedule_few_rows},
       // Before those for reductions whose operands are read where they are.
       {"products", schedule_products},
       {"elementwise", schedule_elementwise},

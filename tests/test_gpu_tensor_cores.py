@@ -374,6 +374,16 @@ def test_other_devices_multiply_by_the_loops_of_the_intrinsic() -> None:
     np.testing.assert_array_equal(c, a.astype("float32") @ b.astype("float32"))
 
 
+def test_only_hopper_multiplies_by_four_warps() -> None:
+    with pytest.raises(ls.LowerError) as caught:
+        ls.build(in_warpgroups(), target="cuda -arch=sm_100")
+    assert caught.value.code == "target_has_warpgroup_products"
+    assert (
+        "four warps multiply together (wgmma) on sm_90a alone, not on target cuda -arch=sm_100"
+        in str(caught.value)
+    )
+
+
 def test_tiles_that_four_warps_cannot_multiply_are_refused() -> None:
     sch = in_warpgroups()
     for number in (0, 1):

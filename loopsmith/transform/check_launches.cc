@@ -19,8 +19,21 @@ void check_axis(const For& loop, const GpuLimits& limits, const Target& target) 
           tag_of(axis), extent ? *extent : 0, target.text(), limit);
 }
 
+void check_instructions(const Stmt& stmt, const Target& target) {
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    const auto* call = ref.as<Call>();
+    require(!call || !multiplies_in_warpgroups(*call), ErrorKind::lower,
+            "target_has_warpgroup_products",
+            hint("build for cuda -arch=sm_90a, or tensorize by wmma_sync_..."), stmt.get()->span,
+            "four warps multiply together (wgmma) on sm_90a alone, not on target {}",
+            target.text());
+    return true;
+  });
+}
+
 void check_launch(const Stmt& stmt, const Target& target) {
   const GpuLimits limits = gpu_limits(target);
+  if (!limits.has_warpgroup_products) check_instructions(stmt, target);
   const Launch launch = launch_of(stmt);
   for (const Ptr<For>& loop : launch.blocks) check_axis(*loop, limits, target);
   std::int64_t threads = 1;

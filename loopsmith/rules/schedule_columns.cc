@@ -7,6 +7,7 @@
 #include "loopsmith/rules/loop_steps.h"
 #include "loopsmith/rules/register_tile.h"
 #include "loopsmith/rules/strategy.h"
+#include "loopsmith/rules/task_sizes.h"
 #include "loopsmith/schedule/primitives/decompose_reduction.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
@@ -29,9 +30,8 @@ constexpr std::int64_t min_rest_bytes = 8;
 /// Rows that are read side by side, each a stream that the processor follows. Their sums go to the
 /// first cache and back once.
 constexpr std::int64_t rows_at_once = 8;
-/// What a strip of a row has: of less, streams end too soon; the sums of more leave the first
-/// cache.
-constexpr std::int64_t min_strip_bytes = 2048, max_strip_bytes = 16384;
+/// The sums of longer strips leave the first cache.
+constexpr std::int64_t max_strip_bytes = 16384;
 
 /// How columns are cut: into tiles of so many vectors, of so many lanes, and a rest.
 struct ColumnCut {

@@ -8,6 +8,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/look_up.h"
 #include "loopsmith/rules/loop_steps.h"
+#include "loopsmith/rules/task_sizes.h"
 #include "loopsmith/schedule/primitives/cache_read.h"
 #include "loopsmith/schedule/primitives/cache_write.h"
 #include "loopsmith/schedule/primitives/decompose_reduction.h"
@@ -22,12 +23,11 @@ namespace loopsmith {
 namespace {
 
 /// Rows of the matrix that are read side by side, and how many vectors ahead they are asked for.
-constexpr std::int64_t rows_at_once = 16, vectors_ahead = 4;
+constexpr std::int64_t rows_side_by_side = 16, vectors_ahead = 4;
 /// Registers that sums leave for what is loaded.
 constexpr std::int64_t other_registers = 8;
 /// Smaller matrices pass from the second cache to the first as fast in tiles.
 constexpr std::int64_t caches_of_matrix = 8;
-constexpr std::int64_t min_strip_bytes = 2048;
 
 /// C[i, j] = sum of A[i, k] * B[k, j], by its loops.
 struct FewRows {
@@ -130,7 +130,7 @@ bool schedule_few_rows(Schedule& schedule, const Subject& subject, const RuleCon
                          return std::vector<Expr>{floordiv(j, width), i, floormod(j, width)};
                        },
                        *sums));
-  const auto [step, row] = split(schedule, product->step, {infer, rows_at_once}).take<2>();
+  const auto [step, row] = split(schedule, product->step, {infer, rows_side_by_side}).take<2>();
   const auto [strip, column, lane] =
       split(schedule, product->column, {*strips, infer, lanes}).take<3>();
   reorder(schedule, {strip, step, column, row, product->row, lane});

@@ -54,6 +54,13 @@ for arch in ("sm_80", "sm_90", "sm_120"):
     for name, program in PROGRAMS.items():
         func = te.create_prim_func(program.make(program.sizes[0]))
         assert ".entry" in ls.build(func, target="cuda -arch=" + arch).source("ptx"), name
+for dtype in ("float16", "bfloat16"):
+    for left, right in ((False, False), (False, True), (True, False), (True, True)):
+        tensors = product(2048, 2048, 2048, dtype=dtype, left=left, right=right)
+        module = ls.build(te.create_prim_func(tensors), target="cuda -arch=sm_90a")
+        ptx = module.source("ptx")
+        assert ".target sm_90a" in ptx and "wgmma.mma_async.sync.aligned.m64n256k16" in ptx
+        assert "fence.proxy.async.shared::cta" in ptx and ".local" not in ptx
 try:
     ls.build(bound_matmul(), target="cuda -arch=sm_10").source("ptx")
 except ls.CallError as error:

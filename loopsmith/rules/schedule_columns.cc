@@ -30,6 +30,8 @@ constexpr std::int64_t min_rest_bytes = 8;
 /// Rows that are read side by side, each a stream that the processor follows. Their sums go to the
 /// first cache and back once.
 constexpr std::int64_t rows_at_once = 8;
+/// Smaller matrices than so many times a core's cache pass as fast through tiles.
+constexpr std::int64_t caches_of_rows = 4;
 /// The sums of longer strips leave the first cache.
 constexpr std::int64_t max_strip_bytes = 16384;
 
@@ -111,15 +113,20 @@ void reduce_tiles(Schedule& schedule, BlockRV block, ColumnLoops loops, const Co
   reduce_columns(schedule, block, loops, {vector, lane}, has_threads, context);
 }
 
-/// Of rows that are longer than a tile: into how many strips they are cut, each a task, so that
-/// memory is read along rows. A tile down the columns asks for a piece of each row, which no
-/// prefetcher follows. None where rows are as short as that, where a core's cache holds all of
-/// them, where they are read again for other results, or where strips would not be whole.
-std::optional<std::int64_t> strips_of(const Schedule& schedule, const Nest& nest,
-                                      const ColumnLoops& loops, const Axis& along,
-                                      std::int64_t columns, const ColumnCut& cut,
-                                      std::int64_t bytes, std::int64_t threads,
-                                      std::int64_t cached_bytes) {
+/// Rows that are cut into strips, each a task, and a rest.
+struct StripCut {
+  std::int64_t strips;
+  std::int64_t rest;
+};
+
+/// Of rows that are longer than a tile, so that memory is read along rows: a tile down the columns
+/// asks for a piece of each row, which no prefetcher follows. None where rows are as short as that,
+/// where they are hardly more than a core's cache holds, or where they are read again for other
+/// results.
+std::optional<StripCut> strips_of(const Schedule& schedule, const Nest& nest,
+                                  const ColumnLoops& loops, const Axis& along, std::int64_t columns,
+                                  const ColumnCut& cut, std::int64_t bytes, std::int64_t threads,
+                                  std::int64_t cached_bytes) {
   const std::vector<NestAccess> accesses = accesses_in(nest);
   const bool is_read_once = std::ranges::all_of(loops.tasks, [&](const NestLoop& each) {
     if (is_const_int(schedule.get(each.loop).extent, 1)) return true;
@@ -130,14 +137,18 @@ std::optional<std::int64_t> strips_of(const Schedule& schedule, const Nest& nest
   });
   if (!is_read_once || loops.steps.size() != 1 || columns <= cut.vectors * cut.lanes) return {};
   const std::int64_t* rows = as_int(schedule.get(loops.steps[0]).extent);
-  if (!rows || *rows <= cached_bytes / (columns * bytes)) return {};
+  if (!rows || *rows <= caches_of_rows * cached_bytes / (columns * bytes)) return {};
   const std::int64_t fewest =
       std::max(threads, (columns * bytes + max_strip_bytes - 1) / max_strip_bytes);
+  std::optional<StripCut> found;
   for (std::int64_t strips = fewest; strips < 2 * fewest; ++strips) {
-    const bool is_whole = columns % (strips * cut.lanes) == 0;
-    if (is_whole && columns / strips * bytes >= min_strip_bytes) return strips;
+    const std::int64_t rest = columns % (strips * cut.lanes);
+    if ((columns - rest) / strips * bytes < min_strip_bytes) break;
+    const bool is_vector = rest <= cut.vectors * cut.lanes && rest * bytes >= min_rest_bytes;
+    if (rest == 0) return StripCut{strips, 0};
+    if (is_vector && !found) found = {strips, rest};
   }
-  return {};
+  return found;
 }
 
 /// Rows of strips, several at once: each is read from its first to its last column.
@@ -197,16 +208,22 @@ bool schedule_columns(Schedule& schedule, const Subject& subject, const RuleCont
   if (!loops.across || loops.steps.empty()) return false;
   const bool has_threads = is_worth_threads(subject.nests);
   const std::int64_t threads = has_threads ? machine.cores : 1;
-  if (const auto strips = strips_of(schedule, nest, loops, *along, columns, cut, bits / 8, threads,
-                                    machine.core_cache_bytes)) {
-    reduce_along_rows(schedule, nest.block, loops, *strips, lanes, has_threads, context);
+  auto strips = strips_of(schedule, nest, loops, *along, columns, cut, bits / 8, threads,
+                          machine.core_cache_bytes);
+  if (strips && strips->rest > 0 && is_widened) strips.reset();
+  const auto reduce_whole = [&](BlockRV block, const ColumnLoops& whole) {
+    if (strips) {
+      reduce_along_rows(schedule, block, whole, strips->strips, lanes, has_threads, context);
+    } else {
+      reduce_tiles(schedule, block, whole, cut, has_threads, context);
+    }
+  };
+  const std::int64_t left = strips ? strips->rest : cut.rest;
+  if (left == 0) {
+    reduce_whole(nest.block, loops);
     return true;
   }
-  if (cut.rest == 0) {
-    reduce_tiles(schedule, nest.block, loops, cut, has_threads, context);
-    return true;
-  }
-  if (cut.rest == columns) {
+  if (left == columns) {
     reduce_columns(schedule, nest.block, loops, {*loops.across}, has_threads, context);
     return true;
   }
@@ -214,12 +231,11 @@ bool schedule_columns(Schedule& schedule, const Subject& subject, const RuleCont
   for (const NestLoop& each : loops.tasks) order.push_back(each.loop);
   order.insert(order.end(), loops.steps.begin(), loops.steps.end());
   reorder(schedule, order);
-  const auto [tiles, rest] =
-      loop_partition(schedule, *loops.across, {columns - cut.rest, infer}).take<2>();
-  const BlockRV in_tiles = get_child_blocks(schedule, tiles)[0];
+  const auto [whole, rest] =
+      loop_partition(schedule, *loops.across, {columns - left, infer}).take<2>();
+  const BlockRV in_whole = get_child_blocks(schedule, whole)[0];
   const BlockRV left_over = get_child_blocks(schedule, rest)[0];
-  reduce_tiles(schedule, in_tiles, loops_of_part(schedule, in_tiles, loops), cut, has_threads,
-               context);
+  reduce_whole(in_whole, loops_of_part(schedule, in_whole, loops));
   const ColumnLoops last = loops_of_part(schedule, left_over, loops);
   reduce_columns(schedule, left_over, last, {*last.across}, has_threads, context);
   return true;

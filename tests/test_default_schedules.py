@@ -446,3 +446,16 @@ def test_few_rows_meet_each_vector_of_a_large_matrix_once(rows: int, steps: int,
     c = np.full((rows, columns), np.nan, dtype)
     ls.build(sch)(a, b, c)
     np.testing.assert_array_equal(c, a @ b)
+
+
+def test_few_rows_that_lie_by_their_columns_are_not_copied():
+    A, B = te.placeholder((3001, 5), name="A"), te.placeholder((3001, 2048), name="B")
+    k = te.reduce_axis((0, 3001), name="k")
+    C = te.compute((5, 2048), lambda i, j: te.sum(A[k, i] * B[k, j], axis=k), name="C")
+    sch = ls.default_schedule(te.create_prim_func([A, B, C]), num_threads=2)
+    assert "sch.cache_read(" not in str(sch.trace) and "sch.prefetch(" in str(sch.trace)
+    numbers = np.random.default_rng(5)
+    a, b = (numbers.integers(-8, 9, (3001, n)).astype("float32") for n in (5, 2048))
+    c = np.full((5, 2048), np.nan, "float32")
+    ls.build(sch)(a, b, c)
+    np.testing.assert_array_equal(c, a.T @ b)

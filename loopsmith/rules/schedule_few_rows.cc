@@ -34,6 +34,7 @@ struct FewRows {
   LoopRV row, column, step;
   std::int64_t rows = 0, columns = 0, steps = 0;
   Ptr<Buffer> few, matrix;
+  bool has_steps_last = true;  ///< Whether A is stored by its rows, not by its columns.
 };
 
 std::optional<FewRows> few_rows_in(Schedule& schedule, const Nest& nest) {
@@ -53,6 +54,7 @@ std::optional<FewRows> few_rows_in(Schedule& schedule, const Nest& nest) {
     const bool is_operand = is_of_step && along == (is_of_row ? Stride::none : Stride::one);
     if (!is_operand || access.is_store || operand || access.buffer->shape.size() != 2) return {};
     operand = access.buffer;
+    if (is_of_row) found.has_steps_last = moves(access, step) == Stride::one;
   }
   const auto rows = constant_extent(row), columns = constant_extent(column),
              steps = constant_extent(step);
@@ -117,10 +119,12 @@ bool schedule_few_rows(Schedule& schedule, const Subject& subject, const RuleCon
   const auto strips = strips_of(*product, lanes, bytes, has_threads ? machine.cores : 1);
   if (!is_few || !is_beyond_caches || !strips || lanes < 2) return false;
   const BlockRV block = nest.block;
-  const BlockRV copy = cache_read(schedule, block, BufferSelector(product->few->name), "global");
-  transform_layout(
-      schedule, copy, BufferSelector(0),
-      map_of([](const Expr& i, const Expr& k) { return std::vector<Expr>{k, i}; }, *product->few));
+  if (product->has_steps_last) {
+    const BlockRV copy = cache_read(schedule, block, BufferSelector(product->few->name), "global");
+    transform_layout(schedule, copy, BufferSelector(0),
+                     map_of([](const Expr& i, const Expr& k) { return std::vector<Expr>{k, i}; },
+                            *product->few));
+  }
   const BlockRV write = cache_write(schedule, block, BufferSelector(0), "global");
   const int width = static_cast<int>(lanes);
   const Ptr<Buffer> sums = schedule.get(block).writes[0]->buffer;

@@ -103,7 +103,8 @@ std::vector<Expr> iter_map_simplify(std::span<const Expr> indices,
 IterSumExpr normalize_to_iter_sum(const Expr& index, std::span<const Iterator> iterators,
                                   Analyzer& analyzer);
 
-/// The expression that `sum` stands for, without divisions that do nothing.
+/// The expression that `sum` stands for, without divisions that do nothing. Throws a UserError
+/// where its numbers leave 64 bits.
 Expr normalize_iter_map_to_expr(const IterSumExpr& sum, DataType dtype, Analyzer& analyzer);
 
 /// What the iterators are where the indices of a map that was detected are `outputs`. Digits that

@@ -9,9 +9,6 @@
 namespace loopsmith::arith {
 namespace {
 
-constexpr NoIterMap not_independent{"Mapped indices are not independent."};
-constexpr NoIterMap not_bijective{"Index mapping does not form a bijective transform."};
-
 /// The digits that a map takes of one mark.
 struct Group {
   std::shared_ptr<const IterMark> mark;
@@ -43,7 +40,7 @@ class MapDigits {
 };
 
 /// Puts the digits of a mark in order, the lowest first, and tells whether together they are all of
-/// it. Throws where one overlaps another.
+/// it. Fails where one overlaps another.
 bool order(Group& group, SymbolicArithmetic& arithmetic) {
   SymbolicInt reached = 1;
   bool is_whole = true;
@@ -59,7 +56,10 @@ bool order(Group& group, SymbolicArithmetic& arithmetic) {
       gap = *here;
       if (gap.is(1)) break;
     }
-    if (next == digits.end()) throw not_independent;
+    if (next == digits.end()) {
+      arithmetic.fail("Mapped indices are not independent.");
+      return false;
+    }
     is_whole = is_whole && gap.is(1);
     reached = arithmetic.multiply(next->lower_factor, next->extent);
     std::iter_swap(digits.begin() + static_cast<std::ptrdiff_t>(done), next);
@@ -125,7 +125,7 @@ IterSumExpr fused(IterSumExpr sum, IterReader& reader) {
   if (sum.args.empty()) return sum;
   const IterSplitExpr digit = reader.fuse(std::move(sum.args));
   if (digit.scale.is_constant() && digit.scale.constant <= 0) {
-    throw NoIterMap{"Fuse iters failed: a scale is negative."};
+    reader.fail("Fuse iters failed: a scale is negative.");
   }
   return {{digit}, sum.base};
 }
@@ -151,10 +151,13 @@ bool check_digits(const std::vector<IterSumExpr>& indices, const IterMapOptions&
     is_injective = order(group, reader.arithmetic()) && !group.mark->overlaps && is_injective;
   }
   if (options.level != IterMapLevel::bijective) return is_injective;
-  if (!is_injective) throw not_bijective;
+  if (!is_injective) {
+    reader.fail("Index mapping does not form a bijective transform.");
+    return false;
+  }
   for (const Group& group : digits.groups()) {
     if (!is_exact(group, reader.arithmetic())) {
-      throw NoIterMap{"The iterations do not traverse full iter space"};
+      reader.fail("The iterations do not traverse full iter space");
     }
   }
   return true;

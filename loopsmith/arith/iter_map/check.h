@@ -5,10 +5,11 @@
 
 namespace loopsmith::arith {
 
-/// `sum`, constrained, as at most one digit and a base.
+/// `sum`, constrained, as at most one digit and a base. This and what is below fail as reading
+/// does.
 IterSumExpr fused(IterSumExpr sum, IterReader& reader);
 
-/// Throws unless the digits that `indices` are made of are as the level asks; true when different
+/// Fails unless the digits that `indices` are made of are as the level asks; true when different
 /// points are known to have different indices.
 bool check_digits(const std::vector<IterSumExpr>& indices, const IterMapOptions& options,
                   IterReader& reader);

@@ -17,35 +17,26 @@ struct IterReader::Limits {
   SymbolicInt high;
 };
 
-namespace {
-
-constexpr NoIterMap unparsed{"Could not parse predicate as constraints on the input iterators."};
-
-}  // namespace
-
 void IterReader::constrain(const Expr& predicate, bool skip_unknown) {
-  if (!predicate.defined() || is_const_int(predicate, 1)) return;
+  if (failed() || !predicate.defined() || is_const_int(predicate, 1)) return;
   std::vector<Limits> limits;
   for (const Expr& comparison : conjuncts(predicate)) {
-    try {
-      if (!add_limit(comparison, limits)) throw unparsed;
-    } catch (const NoIterMap&) {
-      if (!skip_unknown) throw unparsed;
-    }
+    const bool is_limit = add_limit(comparison, limits);
+    if ((arithmetic_.take_failure() || !is_limit) && !skip_unknown)
+      return fail("Could not parse predicate as constraints on the input iterators.");
   }
   // Those of few digits first: what a larger one is about may hold a smaller one.
   std::stable_sort(limits.begin(), limits.end(), [](const Limits& a, const Limits& b) {
     return a.members.size() < b.members.size();
   });
   for (Limits& limit : limits) {
-    try {
-      apply(std::move(limit));
-    } catch (const NoIterMap&) {
-      if (!skip_unknown) throw;
-    }
+    apply(std::move(limit));
+    if (skip_unknown) arithmetic_.take_failure();
+    if (failed()) return;
   }
 }
 
+/// Learns what one comparison says; false where it is none, or its arithmetic fails.
 bool IterReader::add_limit(const Expr& comparison, std::vector<Limits>& limits) {
   const auto difference = comparison_of(comparison);
   if (!difference) return false;
@@ -55,20 +46,16 @@ bool IterReader::add_limit(const Expr& comparison, std::vector<Limits>& limits) 
   if (sum.args.empty()) {
     const bool is_below = sum.base.is_constant() && sum.base.constant < 0;
     const bool is_above = sum.base.is_constant() && sum.base.constant > 0;
-    if (is_above || (is_below && difference->is_equality)) {
-      throw NoIterMap{"The predicate never holds."};
-    }
-    return true;
+    return !is_above && !(is_below && difference->is_equality);
   }
   const bool is_positive = arithmetic_.at_most(0, sum.args[0].scale);
   if (!is_positive) sum = scaled(std::move(sum), -1);
   for (const IterSplitExpr& arg : sum.args) {
-    if (!arithmetic_.at_most(0, arg.scale)) {
-      throw NoIterMap{"Could not normalize iterators using the constraints given."};
-    }
+    if (!arithmetic_.at_most(0, arg.scale)) return false;
   }
   sort(sum.args);
   const SymbolicInt limit = arithmetic_.multiply(sum.base, -1);
+  if (failed()) return false;
   auto known = std::find_if(limits.begin(), limits.end(), [&](const Limits& other) {
     return other.members.size() == sum.args.size() &&
            std::equal(other.members.begin(), other.members.end(), sum.args.begin(),
@@ -79,11 +66,15 @@ bool IterReader::add_limit(const Expr& comparison, std::vector<Limits>& limits) 
     known = limits.end() - 1;
   }
   if (is_positive || difference->is_equality) {
-    known->high = known->has_high ? arithmetic_.minimum(known->high, limit) : limit;
+    const SymbolicInt high = known->has_high ? arithmetic_.minimum(known->high, limit) : limit;
+    if (failed()) return false;
+    known->high = high;
     known->has_high = true;
   }
   if (!is_positive || difference->is_equality) {
-    known->low = known->has_low ? arithmetic_.maximum(known->low, limit) : limit;
+    const SymbolicInt low = known->has_low ? arithmetic_.maximum(known->low, limit) : limit;
+    if (failed()) return false;
+    known->low = low;
     known->has_low = true;
   }
   return true;
@@ -97,14 +88,15 @@ void IterReader::apply(Limits limits) {
         return arg.source == member.source &&
                arithmetic_.equal(arg.lower_factor, member.lower_factor);
       });
-      if (is_cut) throw NoIterMap{"Invalid constraints."};
+      if (is_cut) return fail("Invalid constraints.");
     }
   }
   const IterSplitExpr digit = fuse(sum.args);
   const SymbolicInt& scale = digit.scale;
   if (!scale.is_constant()) {
-    throw NoIterMap{"Could not normalize iterators using the constraints given."};
+    fail("Could not normalize iterators using the constraints given.");
   }
+  if (failed()) return;
   // The digit runs from `first` through `last`, both included.
   SymbolicInt first = 0;
   SymbolicInt last = arithmetic_.subtract(digit.extent, 1);
@@ -117,7 +109,9 @@ void IterReader::apply(Limits limits) {
         last, arithmetic_.floor_quotient(arithmetic_.subtract(limits.high, sum.base), scale));
   }
   const SymbolicInt extent = arithmetic_.add(arithmetic_.subtract(last, first), 1);
-  if (extent.is_constant() && extent.constant <= 0) throw NoIterMap{"The predicate never holds."};
+  if (extent.is_constant() && extent.constant <= 0) {
+    fail("The predicate never holds.");
+  }
   if (first.is(0) && arithmetic_.equal(extent, digit.extent)) return;
 
   Constraint constraint;
@@ -131,7 +125,7 @@ void IterReader::apply(Limits limits) {
   mark.sum = {{digit}, arithmetic_.multiply(first, -1)};
   mark.sum.args[0].scale = 1;
   constraint.mark = mark_of(std::move(mark));
-  constraints_.push_back(std::move(constraint));
+  if (!failed()) constraints_.push_back(std::move(constraint));
 }
 
 IterSumExpr IterReader::constrained(IterSumExpr sum) {

@@ -5,6 +5,7 @@
 #include "loopsmith/arith/iter_map.h"
 #include "loopsmith/arith/show_test.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/support/testing.h"
 
 namespace loopsmith {
 namespace {
@@ -186,6 +187,20 @@ TEST_F(IterMap, depth_and_size_are_bounded) {
   const Expr large = int_imm(i64, std::int64_t{1} << 62);
   EXPECT_EQ(detect({runs(x, 64)}, {cast(i64, x) * large * int_imm(i64, 4)}),
             "Numbers leave 64 bits.");
+}
+
+TEST_F(IterMap, a_sum_of_large_scales_has_no_expression) {
+  IterMark mark;
+  mark.var = x;
+  mark.min = 4;
+  mark.extent = 8;
+  const IterSplitExpr digit{.source = std::make_shared<const IterMark>(mark),
+                            .extent = 8,
+                            .scale = std::int64_t{1} << 62};
+  EXPECT_EQ(
+      testing::refusal([&] { normalize_iter_map_to_expr({{digit}, 0}, i64, analyzer); }),
+      "map_has_expression: normalize_iter_map_to_expr: the sum has no expression: Numbers leave "
+      "64 bits.");
 }
 
 }  // namespace

@@ -35,8 +35,11 @@ void IterReader::add_term(std::vector<IterSplitExpr>& args, IterSplitExpr term) 
       break;
     }
   }
-  if (args.size() >= max_terms) throw NoIterMap{"A sum has too many terms."};
-  args.push_back(std::move(term));
+  if (args.size() >= max_terms) {
+    fail("A sum has too many terms.");
+  } else {
+    args.push_back(std::move(term));
+  }
 }
 
 /// The sum of two digits of one mark, where it is one digit; of scale 0, where it is nothing.
@@ -134,7 +137,8 @@ IterSplitExpr IterReader::fuse(std::vector<IterSplitExpr> args) {
   for (IterSplitExpr& arg : args) {
     const auto relative = arithmetic_.quotient(arg.scale, scale);
     if (!relative || (relative->is_constant() && relative->constant <= 0)) {
-      throw NoIterMap{"Fuse iters failed: the scales are no multiples of the smallest."};
+      fail("Fuse iters failed: the scales are no multiples of the smallest.");
+      return args[0];
     }
     arg.scale = *relative;
   }
@@ -152,7 +156,8 @@ IterSplitExpr IterReader::fuse(std::vector<IterSplitExpr> args) {
     }
     const IterSplitExpr& arg = args[done];
     if (!may_overlap_ || !arithmetic_.at_most(arg.scale, mark.extent)) {
-      throw NoIterMap{"Fuse iters failed: the digits leave holes, or overlap."};
+      fail("Fuse iters failed: the digits leave holes, or overlap.");
+      return args[0];
     }
     // Windows that overlap, of sizes that are known, reach every value up to their last.
     mark.overlaps = true;
@@ -170,7 +175,7 @@ bool IterReader::same(const IterSplitExpr& a, const IterSplitExpr& b) {
          arithmetic_.equal(a.extent, b.extent) && arithmetic_.equal(a.scale, b.scale);
 }
 
-/// The mark that was made of the same sum before, or this one.
+/// The mark that was made of the same sum before, or this one; it is not kept where it fails.
 std::shared_ptr<const IterMark> IterReader::mark_of(IterMark mark) {
   for (const auto& known : marks_) {
     if (known->sum.args.size() == mark.sum.args.size() &&
@@ -185,10 +190,11 @@ std::shared_ptr<const IterMark> IterReader::mark_of(IterMark mark) {
     mark.depth = std::max(mark.depth, arg.source->depth + 1);
   }
   if (mark.depth > max_depth || marks_.size() >= max_marks) {
-    throw NoIterMap{"Divisions are nested too deeply."};
+    fail("Divisions are nested too deeply.");
   }
-  marks_.push_back(std::make_shared<const IterMark>(std::move(mark)));
-  return marks_.back();
+  auto made = std::make_shared<const IterMark>(std::move(mark));
+  if (!failed()) marks_.push_back(made);
+  return made;
 }
 
 }  // namespace loopsmith::arith

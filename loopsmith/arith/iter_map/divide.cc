@@ -45,13 +45,13 @@ Division IterReader::divide(IterSumExpr dividend, const SymbolicInt& divisor) {
     } else if (arithmetic_.at_most(0, dividend.base)) {
       offset = dividend.base;
     } else {
-      throw NoIterMap{"A dividend has a base whose remainder is not known."};
+      fail("A dividend has a base whose remainder is not known.");
     }
   }
   for (const IterSplitExpr& arg : rest) {
-    if (!arithmetic_.at_most(0, arg.scale)) throw NoIterMap{"A dividend has a negative scale."};
+    if (!arithmetic_.at_most(0, arg.scale)) fail("A dividend has a negative scale.");
   }
-  divide_rest(std::move(rest), offset, divisor, result);
+  if (!failed()) divide_rest(std::move(rest), offset, divisor, result);
   return result;
 }
 
@@ -72,8 +72,8 @@ void IterReader::divide_rest(std::vector<IterSplitExpr> rest, const SymbolicInt&
   if (divide_by_factor(rest, offset, divisor, result)) return;
   if (divide_above_digits(rest, offset, divisor, result)) return;
   IterSplitExpr digit = fuse(std::move(rest));
-  if (!digit.scale.is(1)) throw NoIterMap{"A scale and its divisor have no common factor."};
-  divide_digit(std::move(digit), offset, divisor, result);
+  if (!digit.scale.is(1)) fail("A scale and its divisor have no common factor.");
+  if (!failed()) divide_digit(std::move(digit), offset, divisor, result);
 }
 
 bool IterReader::stays_below(const std::vector<IterSplitExpr>& rest, const SymbolicInt& offset,
@@ -150,7 +150,7 @@ void IterReader::divide_digit(IterSplitExpr digit, const SymbolicInt& offset,
                               const SymbolicInt& divisor, Division& result) {
   const bool is_padded = !arithmetic_.quotient(digit.extent, divisor);
   if (!offset.is(0) || (is_padded && !is_top(arithmetic_, digit))) {
-    if (!offset.is_constant()) throw NoIterMap{"A dividend has a base whose size is not known."};
+    if (!offset.is_constant()) return fail("A dividend has a base whose size is not known.");
     IterMark mark;
     mark.extent = arithmetic_.add(digit.extent, offset);
     mark.left_pad = offset.constant;

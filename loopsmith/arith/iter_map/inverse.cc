@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/arith/iter_map/symbolic_int.h"
+#include "loopsmith/arith/iter_map.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/support/error.h"
 
@@ -27,7 +27,7 @@ class Inversion {
   }
 
   /// Takes sums apart until only variables are left.
-  Expected<Substitution> variables(SymbolicArithmetic& arithmetic) {
+  Expected<Substitution> variables(Analyzer& analyzer) {
     Substitution result;
     while (!marks_.empty()) {
       // All digits of a mark are known once no deeper mark is left.
@@ -39,7 +39,7 @@ class Inversion {
       const IterMark& mark = *known.mark;
       if (mark.var) {
         const Expr value = cast(mark.var->dtype, known.value) + mark.min;
-        result[mark.var] = arithmetic.analyzer().simplify(value);
+        result[mark.var] = analyzer.simplify(value);
         continue;
       }
       if (mark.overlaps) {
@@ -81,7 +81,6 @@ Expected<Substitution> inverse_affine_iter_map(std::span<const IterSumExpr> map,
   require(map.size() == outputs.size(), "one_output_for_each_index",
           hint("give as many outputs as the map has indices"),
           "inverse: the map has {} indices, {} outputs were given", map.size(), outputs.size());
-  arith::SymbolicArithmetic arithmetic(analyzer);
   arith::Inversion inversion;
   for (std::size_t i = 0; i < map.size(); ++i) {
     const DataType type = outputs[i].dtype();
@@ -90,7 +89,7 @@ Expected<Substitution> inverse_affine_iter_map(std::span<const IterSumExpr> map,
       inversion.add(arg, floordiv(offset, arg.scale.expr(type)));
     }
   }
-  return inversion.variables(arithmetic);
+  return inversion.variables(analyzer);
 }
 
 }  // namespace loopsmith

@@ -19,12 +19,12 @@ IterReader::IterReader(std::span<const Iterator> iterators, const IterMapOptions
   for (const Iterator& iterator : iterators) {
     for (const Expr& end : {iterator.min, iterator.extent}) {
       if (!is_free(end)) {
-        throw NoIterMap{"Invalid iterators. Iterators may not be expressions of each other."};
+        fail("Invalid iterators. Iterators may not be expressions of each other.");
       }
     }
     const SymbolicInt extent(iterator.extent);
     if (extent.is_constant() && extent.constant <= 0) {
-      throw NoIterMap{"An iterator runs through nothing."};
+      fail("An iterator runs through nothing.");
     }
     if (extent.is(1) && options.simplify_trivial_iterators) {
       leaves_.push_back(nullptr);
@@ -38,9 +38,15 @@ IterReader::IterReader(std::span<const Iterator> iterators, const IterMapOptions
   }
 }
 
+IterSumExpr IterReader::unreadable(const char* reason) {
+  fail(reason);
+  return {};
+}
+
 IterSumExpr IterReader::read(const Expr& expr) {
+  if (failed()) return {};
   if (!expr.dtype().is_index() || !expr.dtype().is_scalar()) {
-    throw NoIterMap{"An index is no signed integer of 32 bits or more."};
+    return unreadable("An index is no signed integer of 32 bits or more.");
   }
   if (const std::int64_t* value = as_int(expr)) return {{}, *value};
   if (expr.is<Var>()) return variable(expr);
@@ -54,6 +60,7 @@ IterSumExpr IterReader::read(const Expr& expr) {
   const bool was_known = std::exchange(is_known_, true);
   IterSumExpr result =
       deep_call([&] { return keeps_unknown_ ? read_known(expr) : read_node(expr); });
+  if (failed()) return {};
   if (is_shared) shared_.emplace(expr.get(), std::pair(result, is_known_));
   is_known_ = is_known_ && was_known;
   return result;
@@ -61,11 +68,11 @@ IterSumExpr IterReader::read(const Expr& expr) {
 
 /// Reads a node; as its own base, where it has no form, or is more than a sum of what has none.
 IterSumExpr IterReader::read_known(const Expr& expr) {
-  try {
-    IterSumExpr result = read_node(expr);
-    if (is_known_ || expr.is<Add>() || expr.is<Sub>()) return result;
-  } catch (const NoIterMap&) {
+  IterSumExpr result = read_node(expr);
+  if (arithmetic_.take_failure()) {
     is_known_ = false;
+  } else if (is_known_ || expr.is<Add>() || expr.is<Sub>()) {
+    return result;
   }
   return {{}, SymbolicInt(expr)};
 }
@@ -90,7 +97,7 @@ IterSumExpr IterReader::read_node(const Expr& expr) {
   if (const auto* node = expr.as<Cast>(); node && node->value.dtype().is_index()) {
     if (node->dtype.bits >= node->value.dtype().bits) return read(node->value);
   }
-  if (!is_free(expr)) throw NoIterMap{"An operation on iterators is none of + - * // %."};
+  if (!is_free(expr)) return unreadable("An operation on iterators is none of + - * // %.");
   return {{}, SymbolicInt(expr)};
 }
 
@@ -132,7 +139,7 @@ IterSumExpr IterReader::scaled(IterSumExpr sum, const SymbolicInt& factor) {
 
 IterSumExpr IterReader::product(const IterSumExpr& a, const IterSumExpr& b) {
   if (!a.args.empty() && !b.args.empty()) {
-    throw NoIterMap{"Product of two iterators cannot be represented as an IterMap."};
+    return unreadable("Product of two iterators cannot be represented as an IterMap.");
   }
   return a.args.empty() ? scaled(b, a.base) : scaled(a, b.base);
 }
@@ -141,12 +148,12 @@ IterSumExpr IterReader::division(const Expr& a, const Expr& b, bool is_remainder
                                  bool rounds_to_zero) {
   IterSumExpr dividend = read(a);
   const IterSumExpr divisor = read(b);
-  if (!divisor.args.empty()) throw NoIterMap{"A divisor mentions an iterator."};
+  if (!divisor.args.empty()) return unreadable("A divisor mentions an iterator.");
   if (!arithmetic_.is_divisor(divisor.base) || divisor.base.is(0)) {
-    throw NoIterMap{"A divisor is not known to be positive."};
+    return unreadable("A divisor is not known to be positive.");
   }
   if (rounds_to_zero && !is_never_negative(dividend)) {
-    throw NoIterMap{"A division that rounds to zero may be of a negative number."};
+    return unreadable("A division that rounds to zero may be of a negative number.");
   }
   Division result = divide(std::move(dividend), divisor.base);
   return std::move(is_remainder ? result.remainder : result.quotient);

@@ -20,8 +20,8 @@ struct Constraint {
   SymbolicInt first;
 };
 
-/// Reads expressions, and makes the marks that their digits come from: equal ones once. Throws
-/// NoIterMap where an expression has no such form.
+/// Reads expressions, and makes the marks that their digits come from: equal ones once. Where an
+/// expression has no such form, its arithmetic fails, and what is read after that is nothing.
 ///
 /// Sums are kept short: digits of one mark that are neighbours are one, and a division takes out
 /// what is divisible, and what a smaller digit cannot change. So indices that split and fuse made
@@ -36,7 +36,7 @@ class IterReader {
   IterSumExpr read_what_is_known(const Expr& expr);
 
   /// Learns that `predicate` holds; with `skip_unknown`, what is no constraint on digits teaches
-  /// nothing, else it throws.
+  /// nothing, else it fails.
   void constrain(const Expr& predicate, bool skip_unknown);
   const std::vector<Constraint>& constraints() const { return constraints_; }
   /// From here on, divisions are of what was written: to write sums as expressions.
@@ -55,8 +55,11 @@ class IterReader {
   /// The marks of the iterators, in order; those that run through one value may have none.
   std::span<const std::shared_ptr<const IterMark>> leaves() const { return leaves_; }
   SymbolicArithmetic& arithmetic() { return arithmetic_; }
+  void fail(const char* reason) { arithmetic_.fail(reason); }
+  bool failed() const { return arithmetic_.failure() != nullptr; }
 
  private:
+  IterSumExpr unreadable(const char* reason);
   IterSumExpr read_known(const Expr& expr);
   IterSumExpr read_node(const Expr& expr);
   IterSumExpr variable(const Expr& expr);
@@ -103,7 +106,8 @@ class IterReader {
   SymbolicArithmetic arithmetic_;
 };
 
-/// `sum` as an expression, in which marks are what they are sums of. The reader has no constraints.
+/// `sum` as an expression, in which marks are what they are sums of. The reader has no constraints;
+/// where its arithmetic fails, the expression is of no use.
 Expr to_expr(IterReader& reader, const IterSumExpr& sum, DataType dtype);
 /// The value of a mark: `var - min`, or its sum.
 Expr source_expr(IterReader& reader, const IterMark& mark, DataType dtype);

@@ -11,7 +11,7 @@ namespace loopsmith {
 namespace arith {
 namespace {
 
-constexpr NoIterMap is_mixed{"The subspace is not what changes fastest in an index."};
+constexpr const char* is_mixed = "The subspace is not what changes fastest in an index.";
 
 /// Digits in their order, the lowest first: the inner ones, then the outer ones. Their sum is
 /// outer * inner_extent + inner; outer scales count from 1.
@@ -43,7 +43,7 @@ class Divider {
     if (!has_inner || !has_outer) {
       if (args.empty()) return result;
       IterSplitExpr digit = reader_.fuse(std::move(args));
-      if (!digit.scale.is(1)) throw is_mixed;
+      if (!digit.scale.is(1)) return fail();
       return pure(std::move(digit), has_inner);
     }
     SymbolicInt reached = 1;
@@ -52,7 +52,7 @@ class Divider {
       const auto next = std::find_if(args.begin(), args.end(), [&](const IterSplitExpr& arg) {
         return arg.extent.is(1) || reader_.arithmetic().equal(arg.scale, reached);
       });
-      if (next == args.end()) throw is_mixed;
+      if (next == args.end()) return fail();
       reached = reader_.arithmetic().multiply(reached, next->extent);
       add(result, divide(*next));
       args.erase(next);
@@ -63,7 +63,7 @@ class Divider {
   /// Puts the parts of the next digit above what is there.
   void add(Parts& result, const Parts& digit) {
     SymbolicArithmetic& arithmetic = reader_.arithmetic();
-    if (!digit.inner_extent.is(1) && !result.outer_extent.is(1)) throw is_mixed;
+    if (!digit.inner_extent.is(1) && !result.outer_extent.is(1)) arithmetic.fail(is_mixed);
     for (IterSplitExpr arg : digit.inner) {
       arg.scale = arithmetic.multiply(arg.scale, result.inner_extent);
       result.inner.push_back(std::move(arg));
@@ -88,13 +88,19 @@ class Divider {
     const auto [has_inner, has_outer] = contents(*digit.source);
     if (!has_inner || !has_outer) return pure(std::move(digit), has_inner);
     const IterMark& mark = *digit.source;
-    if (!mark.sum.base.is(0) || mark.overlaps) throw is_mixed;
+    if (!mark.sum.base.is(0) || mark.overlaps) return fail();
     const Parts whole = divide(mark.sum.args);
+    if (reader_.failed()) return {};
     SymbolicArithmetic& arithmetic = reader_.arithmetic();
     const SymbolicInt reach = arithmetic.multiply(digit.lower_factor, digit.extent);
-    if (!arithmetic.quotient(mark.extent, reach)) throw is_mixed;
+    if (!arithmetic.quotient(mark.extent, reach)) return fail();
     if (digit.lower_factor.is(1) && arithmetic.equal(reach, mark.extent)) return whole;
     return cut(whole, digit, reach);
+  }
+
+  Parts fail() {
+    reader_.fail(is_mixed);
+    return {};
   }
 
   /// The digit of a mark whose parts are `whole`.
@@ -111,7 +117,7 @@ class Divider {
     }
     const auto below = arithmetic.quotient(boundary, digit.lower_factor);
     const auto above = arithmetic.quotient(reach, boundary);
-    if (!below || !above) throw is_mixed;
+    if (!below || !above) return fail();
     return {.inner = {part(reader_.fuse(whole.inner), digit.lower_factor, *below)},
             .outer = {part(reader_.fuse(whole.outer), 1, *above)},
             .inner_extent = *below,
@@ -149,12 +155,12 @@ class Divider {
   std::span<const Ptr<Var>> inner_;
 };
 
-/// Divides the conditions that `predicate` joins among the two parts.
-void divide_predicate(const Expr& predicate, std::span<const Iterator> iterators,
+/// Divides the conditions that `predicate` joins among the two parts; false where one is of both.
+bool divide_predicate(const Expr& predicate, std::span<const Iterator> iterators,
                       std::span<const Ptr<Var>> inner, SubspaceDivision& result) {
   result.outer_predicate = true;
   result.inner_predicate = true;
-  if (!predicate.defined()) return;
+  if (!predicate.defined()) return true;
   for (const Expr& condition : conjuncts(predicate)) {
     bool is_inner = false;
     bool is_outer = false;
@@ -167,10 +173,11 @@ void divide_predicate(const Expr& predicate, std::span<const Iterator> iterators
                                            [&](const Iterator& it) { return is_this(it.var); });
       }
     }
-    if (is_inner && is_outer) throw NoIterMap{"A condition is about both parts of the space."};
+    if (is_inner && is_outer) return false;
     Expr& part = is_inner ? result.inner_predicate : result.outer_predicate;
     part = part && condition;
   }
+  return true;
 }
 
 }  // namespace
@@ -180,22 +187,27 @@ SubspaceDivision subspace_divide(std::span<const Expr> indices, std::span<const 
                                  std::span<const Ptr<Var>> inner, const IterMapOptions& options,
                                  Analyzer& analyzer) {
   SubspaceDivision result;
-  try {
-    arith::IterReader reader(iterators, options, analyzer);
-    arith::divide_predicate(options.predicate, iterators, inner, result);
-    reader.constrain(options.predicate, false);
-    std::vector<IterSumExpr> whole;
-    std::vector<IterSumExpr> sums;
-    for (const Expr& index : indices) {
-      sums.push_back(reader.constrained(reader.read(index)));
-      whole.push_back(arith::fused(sums.back(), reader));
-    }
-    if (options.level != IterMapLevel::no_check) arith::check_digits(whole, options, reader);
-    arith::Divider divide(reader, inner);
-    for (const IterSumExpr& sum : sums) result.parts.push_back(divide(sum));
-  } catch (const arith::NoIterMap& failure) {
+  arith::IterReader reader(iterators, options, analyzer);
+  if (!arith::divide_predicate(options.predicate, iterators, inner, result)) {
+    reader.fail("A condition is about both parts of the space.");
+  }
+  reader.constrain(options.predicate, false);
+  std::vector<IterSumExpr> whole;
+  std::vector<IterSumExpr> sums;
+  for (const Expr& index : indices) {
+    sums.push_back(reader.constrained(reader.read(index)));
+    whole.push_back(arith::fused(sums.back(), reader));
+  }
+  if (!reader.failed() && options.level != IterMapLevel::no_check) {
+    arith::check_digits(whole, options, reader);
+  }
+  arith::Divider divide(reader, inner);
+  for (const IterSumExpr& sum : sums) {
+    if (!reader.failed()) result.parts.push_back(divide(sum));
+  }
+  if (const char* reason = reader.arithmetic().failure()) {
     result.parts.clear();
-    result.errors.emplace_back(failure.reason);
+    result.errors.emplace_back(reason);
   }
   return result;
 }

@@ -21,7 +21,8 @@ Expr SymbolicInt::expr(DataType dtype) const {
 namespace arith {
 namespace {
 
-constexpr NoIterMap too_large{"Numbers leave 64 bits."};
+constexpr const char* too_large = "Numbers leave 64 bits.";
+constexpr const char* not_positive = "A divisor is not positive.";
 
 /// The type in which two amounts meet, at least one of which is symbolic.
 DataType type_of(const SymbolicInt& a, const SymbolicInt& b) {
@@ -32,13 +33,17 @@ DataType type_of(const SymbolicInt& a, const SymbolicInt& b) {
   return x.bits < y.bits ? y : x;
 }
 
-/// As an expression of that type.
-Expr in_type(const SymbolicInt& a, DataType type) {
-  if (a.is_constant() && wrap_to(type, a.constant) != a.constant) throw too_large;
-  return a.expr(type);
+}  // namespace
+
+SymbolicInt SymbolicArithmetic::fail(const char* reason) {
+  if (!failure_) failure_ = reason;
+  return 1;
 }
 
-}  // namespace
+Expr SymbolicArithmetic::in_type(const SymbolicInt& a, DataType type) {
+  if (a.is_constant() && wrap_to(type, a.constant) != a.constant) return fail(too_large).expr(type);
+  return a.expr(type);
+}
 
 template <class Combine>
 SymbolicInt SymbolicArithmetic::symbolic(const SymbolicInt& a, const SymbolicInt& b,
@@ -54,7 +59,7 @@ SymbolicInt SymbolicArithmetic::add(const SymbolicInt& a, const SymbolicInt& b) 
     return symbolic(a, b, [](const Expr& x, const Expr& y) { return x + y; });
   }
   std::int64_t result = 0;
-  if (__builtin_add_overflow(a.constant, b.constant, &result)) throw too_large;
+  if (__builtin_add_overflow(a.constant, b.constant, &result)) return fail(too_large);
   return result;
 }
 
@@ -70,7 +75,7 @@ SymbolicInt SymbolicArithmetic::multiply(const SymbolicInt& a, const SymbolicInt
     return symbolic(a, b, [](const Expr& x, const Expr& y) { return x * y; });
   }
   std::int64_t result = 0;
-  if (__builtin_mul_overflow(a.constant, b.constant, &result)) throw too_large;
+  if (__builtin_mul_overflow(a.constant, b.constant, &result)) return fail(too_large);
   return result;
 }
 
@@ -90,8 +95,9 @@ std::optional<SymbolicInt> SymbolicArithmetic::quotient(const SymbolicInt& a,
 
 SymbolicInt SymbolicArithmetic::floor_quotient(const SymbolicInt& a, const SymbolicInt& b) {
   if (b.is(1)) return a;
+  if (b.is(0)) return fail(not_positive);
   if (a.is_constant() && b.is_constant()) {
-    if (b.constant <= 0) throw NoIterMap{"A divisor is not positive."};
+    if (b.constant < 0) return fail(not_positive);
     return arith::floor_quotient(a.constant, b.constant);
   }
   return symbolic(a, b, [](const Expr& x, const Expr& y) { return floordiv(x, y); });
@@ -99,8 +105,9 @@ SymbolicInt SymbolicArithmetic::floor_quotient(const SymbolicInt& a, const Symbo
 
 SymbolicInt SymbolicArithmetic::floor_remainder(const SymbolicInt& a, const SymbolicInt& b) {
   if (b.is(1)) return 0;
+  if (b.is(0)) return fail(not_positive);
   if (a.is_constant() && b.is_constant()) {
-    if (b.constant <= 0) throw NoIterMap{"A divisor is not positive."};
+    if (b.constant < 0) return fail(not_positive);
     return arith::floor_remainder(a.constant, b.constant);
   }
   return symbolic(a, b, [](const Expr& x, const Expr& y) { return floormod(x, y); });

@@ -3,19 +3,21 @@
 // to iteration maps.
 #pragma once
 #include <optional>
+#include <utility>
 
 #include "loopsmith/arith/iter_map.h"
 
 namespace loopsmith::arith {
 
-/// Thrown, and caught, within iteration maps: why something is none.
-struct NoIterMap {
-  const char* reason;
-};
-
+/// Where something fails, the first reason is kept; until it is taken, no result means anything.
 class SymbolicArithmetic {
  public:
   explicit SymbolicArithmetic(Analyzer& analyzer) : analyzer_(analyzer) {}
+
+  /// Notes why something is no iteration map. Gives a number that may stand anywhere.
+  SymbolicInt fail(const char* reason);
+  const char* failure() const { return failure_; }  ///< Null where nothing failed.
+  const char* take_failure() { return std::exchange(failure_, nullptr); }
 
   SymbolicInt add(const SymbolicInt& a, const SymbolicInt& b);
   SymbolicInt subtract(const SymbolicInt& a, const SymbolicInt& b);
@@ -35,13 +37,14 @@ class SymbolicArithmetic {
   /// True when it is known to be positive, or 0; what divides is taken not to be 0.
   bool is_divisor(const SymbolicInt& a);
 
-  Analyzer& analyzer() { return analyzer_; }
-
  private:
   template <class Combine>
   SymbolicInt symbolic(const SymbolicInt& a, const SymbolicInt& b, Combine combine);
+  /// As an expression of that type.
+  Expr in_type(const SymbolicInt& a, DataType type);
 
   Analyzer& analyzer_;
+  const char* failure_ = nullptr;
 };
 
 /// True when the split gives every value of its source from `lower_factor` on: no `%` is needed.

@@ -82,17 +82,16 @@ class Writer {
     if (digit.lower_factor.is(1) && is_top) {
       return mark.var.defined() ? IterSumExpr{{std::move(digit)}, 0} : flattened(mark.sum);
     }
-    if (mark.var.defined()) return {{std::move(digit)}, 0};
-    try {
-      IterSumExpr result = reader_.divide(flattened(mark.sum), digit.lower_factor).quotient;
-      if (!is_top) result = reader_.divide(std::move(result), digit.extent).remainder;
-      const bool is_simpler =
-          std::all_of(result.args.begin(), result.args.end(),
-                      [&](const IterSplitExpr& arg) { return arg.source->depth < mark.depth; });
-      if (is_simpler) return flattened(result);
-    } catch (const NoIterMap&) {  // It stays a division of the whole.
-    }
-    return {{std::move(digit)}, 0};
+    if (mark.var.defined() || reader_.failed()) return {{std::move(digit)}, 0};
+    IterSumExpr result = reader_.divide(flattened(mark.sum), digit.lower_factor).quotient;
+    if (!is_top) result = reader_.divide(std::move(result), digit.extent).remainder;
+    const bool is_simpler =
+        std::all_of(result.args.begin(), result.args.end(),
+                    [&](const IterSplitExpr& arg) { return arg.source->depth < mark.depth; });
+    if (is_simpler) result = flattened(result);
+    // Where that fails, it stays a division of the whole.
+    const bool is_division = arithmetic.take_failure() || !is_simpler;
+    return is_division ? IterSumExpr{{std::move(digit)}, 0} : result;
   }
 
   Expr digit(const IterSplitExpr& split) {

@@ -36,15 +36,13 @@ void each_key(const Argument& argument, const Visit& visit) {
   }
 }
 
-/// A handle has no name of its own, or a text no end: what uses it cannot be written down.
-struct Nameless {};
-
-/// Does the steps of a repair on a schedule and writes them down.
+/// Does the steps of a repair on a schedule and writes them down; nothing where a handle has no
+/// name of its own, or a text no end.
 class FixWriter {
  public:
   explicit FixWriter(Schedule& schedule) : schedule_(schedule) {}
 
-  std::string run(const Fix& fix) {
+  std::optional<std::string> run(const Fix& fix) {
     std::string lines;
     for (std::size_t i = 0; i < fix.size(); ++i) {
       const auto parameters = fix[i].primitive->parameters();
@@ -55,6 +53,7 @@ class FixWriter {
                                                  : real(fix[i].arguments[k]));
       }
       const std::string text = call_text(*fix[i].primitive, arguments);
+      if (is_nameless_) return {};
       std::vector<const Argument*> given;
       for (const Argument& argument : arguments) given.push_back(&argument);
       const Argument made = fix[i].primitive->call(schedule_, given);
@@ -112,12 +111,16 @@ class FixWriter {
   }
 
   std::string call_text(const PrimitiveBase& primitive, const std::vector<Argument>& arguments) {
-    const auto name = [this](const Argument& handle) { return name_of(handle); };
+    const auto name = [this](const Argument& handle) {
+      const auto known = name_of(handle);
+      is_nameless_ = is_nameless_ || !known;
+      return known.value_or("");
+    };
     const auto parameters = primitive.parameters();
     std::vector<std::string> parts;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const std::string text = python_text(arguments[i], name);
-      if (text.size() > max_characters) throw Nameless();
+      is_nameless_ = is_nameless_ || text.size() > max_characters;
       if (parameters[i].required) {
         parts.push_back(text);
       } else if (text != python_text(parameters[i].default_value, name)) {
@@ -128,13 +131,13 @@ class FixWriter {
   }
 
   /// A variable, or a call that finds it in the schedule as it is now.
-  std::string name_of(const Argument& handle) {
+  std::optional<std::string> name_of(const Argument& handle) const {
     if (const auto known = variables_.find(*handle_key(handle)); known != variables_.end()) {
       return known->second;
     }
     if (const auto* block = handle.as<BlockRV>()) return block_text(*block);
     if (const auto* loop = handle.as<LoopRV>()) return loop_text(*loop);
-    throw Nameless();
+    return {};
   }
 
   std::string function_text(NodeId node) const {
@@ -143,16 +146,16 @@ class FixWriter {
     return ", " + quoted_text(schedule_.function_name(function));
   }
 
-  std::string block_text(BlockRV block) const {
-    if (schedule_.refuse(block)) throw Nameless();
+  std::optional<std::string> block_text(BlockRV block) const {
+    if (schedule_.refuse(block)) return {};
     const NodeId node = schedule_.node(block);
     const std::string_view name = schedule_.name(block);
-    if (schedule_.blocks_named(schedule_.function_of(node), name).size() != 1) throw Nameless();
+    if (schedule_.blocks_named(schedule_.function_of(node), name).size() != 1) return {};
     return fmt::format("sch.get_block({}{})", quoted_text(std::string(name)), function_text(node));
   }
 
-  std::string loop_text(LoopRV loop) const {
-    if (schedule_.refuse(loop)) throw Nameless();
+  std::optional<std::string> loop_text(LoopRV loop) const {
+    if (schedule_.refuse(loop)) return {};
     const NodeId node = schedule_.node(loop);
     const std::string_view name = schedule_.name(loop);
     if (schedule_.loops_named(schedule_.function_of(node), name).size() == 1) {
@@ -161,18 +164,16 @@ class FixWriter {
     for (const BlockRV block : child_blocks(schedule_, node)) {
       const auto around = loops_around(schedule_, schedule_.node(block));
       const auto place = std::ranges::find(around, loop.index, &LoopRV::index) - around.begin();
-      try {
-        return fmt::format("sch.get_loops({})[{}]", block_text(block), place);
-      } catch (const Nameless&) {
-        continue;
-      }
+      const auto text = block_text(block);
+      if (text) return fmt::format("sch.get_loops({})[{}]", *text, place);
     }
-    throw Nameless();
+    return {};
   }
 
   Schedule& schedule_;
   std::map<HandleKey, Argument> given_;         ///< By what the repair calls it.
   std::map<HandleKey, std::string> variables_;  ///< By what it is.
+  bool is_nameless_ = false;                    ///< What was written has no meaning.
 };
 
 }  // namespace
@@ -184,12 +185,12 @@ std::vector<std::string> tried_fixes(const RefusedCall& call) {
     if (fixes.size() == max_fixes || ++trials > max_trials) break;
     Schedule copy = call.schedule.snapshot();
     try {
-      std::string lines = FixWriter(copy).run(fix);
-      if (std::ranges::find(fixes, lines) == fixes.end()) fixes.push_back(std::move(lines));
+      auto lines = FixWriter(copy).run(fix);
+      if (lines && std::ranges::find(fixes, *lines) == fixes.end()) {
+        fixes.push_back(*std::move(lines));
+      }
     } catch (const UserError&) {
       // Refused, too.
-    } catch (const Nameless&) {
-      // It works, and cannot be said.
     }
   }
   return fixes;

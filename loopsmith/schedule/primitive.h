@@ -3,10 +3,12 @@
 // method and the manual's page are made.
 #pragma once
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <variant>
 #include <vector>
 
 #include "loopsmith/schedule/primitive_base.h"
@@ -125,6 +127,15 @@ class Primitive : public PrimitiveBase {
     return apply(s, {a, b, c, d, e});
   }
 
+  /// The same, for callers that go on where it is refused: nothing then, and no error is made.
+  std::optional<Made> attempt(Schedule& s, const P<0>& a) const { return try_run(s, {a}); }
+  std::optional<Made> attempt(Schedule& s, const P<0>& a, const P<1>& b) const {
+    return try_run(s, {a, b});
+  }
+  std::optional<Made> attempt(Schedule& s, const P<0>& a, const P<1>& b, const P<2>& c) const {
+    return try_run(s, {a, b, c});
+  }
+
   std::vector<ParameterInfo> parameters() const override;
   std::string result_type() const override;
   Argument call(Schedule& schedule, std::span<const Argument* const> arguments) const override;
@@ -144,6 +155,7 @@ class Primitive : public PrimitiveBase {
                                          const Arguments& arguments) const;
   virtual Made run(Schedule& schedule, const Arguments& arguments,
                    const ArgumentReader* reader) const;
+  virtual std::optional<Made> try_run(Schedule& schedule, const Arguments& arguments) const;
 
   /// A schedule after the step, with what the step made.
   struct Done {
@@ -157,6 +169,8 @@ class Primitive : public PrimitiveBase {
   Planned<Plan> plan_alive(const Schedule& schedule, const Arguments& arguments,
                            std::optional<Done>& done) const;
   static std::vector<Argument> written(const Arguments& arguments);
+  std::variant<Made, Refusal> outcome(Schedule& schedule, const Arguments& arguments,
+                                      const ArgumentReader* reader) const;
   Made commit(Schedule& schedule, const Arguments& arguments, Plan&& plan) const;
   Arguments read(ArgumentReader& reader, std::span<const Argument* const> arguments) const;
 

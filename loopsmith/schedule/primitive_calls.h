@@ -4,6 +4,7 @@
 #pragma once
 #include <algorithm>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "loopsmith/schedule/argument_reader.h"
@@ -130,15 +131,13 @@ Made Primitive<Arguments, Plan, Made>::commit(Schedule& schedule, const Argument
   }
 }
 
-/// Does it, or throws; `reader`: what found handles by their names, which come before it.
+/// Does it, or says why not; `reader`: what found handles by their names, which come before it.
 template <class Arguments, class Plan, class Made>
-Made Primitive<Arguments, Plan, Made>::run(Schedule& schedule, const Arguments& arguments,
-                                           const ArgumentReader* reader) const {
+std::variant<Made, Refusal> Primitive<Arguments, Plan, Made>::outcome(
+    Schedule& schedule, const Arguments& arguments, const ArgumentReader* reader) const {
   std::optional<Done> done;
   Planned<Plan> planned = try_plan(schedule, arguments, done);
-  if (auto* refusal = std::get_if<Refusal>(&planned)) {
-    throw ScheduleError(schedule, *this, written(arguments), std::move(*refusal));
-  }
+  if (auto* refusal = std::get_if<Refusal>(&planned)) return std::move(*refusal);
   const bool records_lookups = reader && !reader->named().empty();  // Those come before the step.
   if (done && !records_lookups) {
     schedule = std::move(done->after);
@@ -149,6 +148,25 @@ Made Primitive<Arguments, Plan, Made>::run(Schedule& schedule, const Arguments& 
       detail::record_lookup(schedule, name, handle);
   }
   return commit(schedule, arguments, std::get<Plan>(std::move(planned)));
+}
+
+/// Does it, or throws.
+template <class Arguments, class Plan, class Made>
+Made Primitive<Arguments, Plan, Made>::run(Schedule& schedule, const Arguments& arguments,
+                                           const ArgumentReader* reader) const {
+  auto result = outcome(schedule, arguments, reader);
+  if (auto* refusal = std::get_if<Refusal>(&result)) {
+    throw ScheduleError(schedule, *this, written(arguments), std::move(*refusal));
+  }
+  return std::get<Made>(std::move(result));
+}
+
+template <class Arguments, class Plan, class Made>
+std::optional<Made> Primitive<Arguments, Plan, Made>::try_run(Schedule& schedule,
+                                                              const Arguments& arguments) const {
+  auto result = outcome(schedule, arguments, nullptr);
+  if (auto* made = std::get_if<Made>(&result)) return std::move(*made);
+  return {};
 }
 
 template <class Arguments, class Plan, class Made>

@@ -216,27 +216,24 @@ std::optional<WarpGroup> warps_of(const ThreadReduction& reduction, int warp_siz
 /// The function with the loops of a block in the order spatial, threads, reduction, if that may be.
 Ptr<PrimFunc> with_threads_outside(const Ptr<PrimFunc>& func, const std::string& block_name) {
   Schedule schedule(func, /*seed=*/1);
-  try {
-    const BlockRV block = get_block(schedule, block_name);
-    const BlockRealize& realize = schedule.realize(block);
-    std::vector<LoopRV> spatial, threads, serial;
-    bool is_inside = false;
-    for (const LoopRV handle : get_loops(schedule, block)) {
-      const For& loop = schedule.get(handle);
-      const bool reduces = arith::is_reduction_loop(realize, loop.loop_var);
-      is_inside = is_inside || reduces;
-      if (!is_inside) continue;
-      const bool is_thread = is_thread_axis(thread_axis_of(loop));
-      (!reduces ? spatial : is_thread ? threads : serial).push_back(handle);
-    }
-    std::vector<LoopRV> order = spatial;
-    order.insert(order.end(), threads.begin(), threads.end());
-    order.insert(order.end(), serial.begin(), serial.end());
-    if (order.size() > 1) reorder(schedule, order);
-  } catch (const UserError&) {
-    return func;  // They stay as they are.
+  const auto block = get_block.attempt(schedule, block_name);
+  if (!block) return func;
+  const BlockRealize& realize = schedule.realize(*block);
+  std::vector<LoopRV> spatial, threads, serial;
+  bool is_inside = false;
+  for (const LoopRV handle : get_loops(schedule, *block)) {
+    const For& loop = schedule.get(handle);
+    const bool reduces = arith::is_reduction_loop(realize, loop.loop_var);
+    is_inside = is_inside || reduces;
+    if (!is_inside) continue;
+    const bool is_thread = is_thread_axis(thread_axis_of(loop));
+    (!reduces ? spatial : is_thread ? threads : serial).push_back(handle);
   }
-  return schedule.func();
+  std::vector<LoopRV> order = spatial;
+  order.insert(order.end(), threads.begin(), threads.end());
+  order.insert(order.end(), serial.begin(), serial.end());
+  const bool is_ordered = order.size() < 2 || reorder.attempt(schedule, order);
+  return is_ordered ? schedule.func() : func;
 }
 
 /// Writes the reduction.

@@ -17,10 +17,9 @@ bool bind_what_may(Schedule& schedule, const Subject& subject, const RuleContext
   look_up_nest(schedule, block);
   const Handles<LoopRV> loops = loops_around(schedule, schedule.node(block));
   for (const LoopRV loop : loops) {
+    // Of a loop that may not be bound, the parts may not either.
+    if (!bind.can_apply(schedule, {loop, "threadIdx.x"})) continue;
     const bool is_split = attempt(schedule, [&] {
-      // Of a loop that may not be bound, the parts may not either.
-      Schedule trial = schedule.snapshot();
-      bind(trial, loop, "threadIdx.x");
       const Factor count = thread_count(schedule, context, threads);
       const auto parts = split(schedule, loop, {infer, count});
       bind(schedule, parts[0], "blockIdx.x");

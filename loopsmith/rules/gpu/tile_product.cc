@@ -95,7 +95,7 @@ class ProductTiler {
     reorder(schedule_, product.in_order());
     if (const auto padding = padding_of(schedule_, block_, product, tiling_.tile(0),
                                         tiling_.tile(1), tiling_.step)) {
-      attempt(schedule_, [&] { pad_einsum(schedule_, block_, *padding); });
+      pad_einsum.attempt(schedule_, block_, *padding);
     }
     look_up_nest(schedule_, block_);
     product = *product_loops(schedule_, block_);
@@ -112,7 +112,7 @@ class ProductTiler {
     keep_results(schedule_, block_, column);
     const bool are_shared = share_tile(product.row_operand, step, /*is_of_columns=*/false) &&
                             share_tile(product.column_operand, step, /*is_of_columns=*/true);
-    const bool is_apart = attempt(schedule_, [&] { decompose_reduction(schedule_, block_, step); });
+    const bool is_apart = decompose_reduction.attempt(schedule_, block_, step).has_value();
     if (are_shared && is_apart && context_.device.has_async_copies) {
       copy_ahead(schedule_, step, stages_for(step));
     }
@@ -121,9 +121,7 @@ class ProductTiler {
     if (tiling_.results[0] * tiling_.results[1] > lanes_of_step * lanes_of_step) {
       unrolled.push_back(split(schedule_, k, {infer, lanes_of_step})[1]);
     }
-    for (const LoopRV loop : unrolled) {
-      attempt(schedule_, [&] { unroll(schedule_, loop); });
-    }
+    for (const LoopRV loop : unrolled) unroll.attempt(schedule_, loop);
     require_no_obligations(schedule_, "tile_product");
   }
 
@@ -200,8 +198,7 @@ class ProductTiler {
     map.final_indices.back() = floordiv(floormod(j, own), lanes);
     map.final_indices.push_back(floordiv(j, own));
     map.final_indices.push_back(floormod(j, lanes));
-    attempt(schedule_,
-            [&] { transform_layout(schedule_, copy, BufferSelector(0), make(std::move(map))); });
+    transform_layout.attempt(schedule_, copy, BufferSelector(0), make(std::move(map)));
   }
 
   Schedule& schedule_;

@@ -35,7 +35,7 @@ void Steps::look_up(LoopRV loop) {
 
 std::vector<LoopRV> Steps::distribute(LoopRV loop) {
   look_up(loop);
-  const auto parts = attempt(loopsmith::distribute, DistributeArguments{.loop = loop});
+  const auto parts = loopsmith::distribute.attempt(schedule_, loop);
   if (!parts) return {};
   know(*parts);
   return *parts;
@@ -43,12 +43,12 @@ std::vector<LoopRV> Steps::distribute(LoopRV loop) {
 
 bool Steps::reorder(const std::vector<LoopRV>& loops) {
   for (const LoopRV loop : loops) look_up(loop);
-  return attempt(loopsmith::reorder, ReorderArguments{.loops = loops}).has_value();
+  return loopsmith::reorder.attempt(schedule_, loops).has_value();
 }
 
 std::vector<LoopRV> Steps::split(LoopRV loop, const std::vector<SplitFactor>& factors) {
   look_up(loop);
-  const auto parts = attempt(loopsmith::split, SplitArguments{.loop = loop, .factors = factors});
+  const auto parts = loopsmith::split.attempt(schedule_, loop, factors);
   if (!parts) return {};
   know(*parts);
   return *parts;
@@ -56,41 +56,40 @@ std::vector<LoopRV> Steps::split(LoopRV loop, const std::vector<SplitFactor>& fa
 
 bool Steps::expand_scalar(const Ptr<Buffer>& buffer, LoopRV loop) {
   look_up(loop);
-  const ExpandScalarArguments arguments{.buffer = buffer->name, .loop = loop};
-  return attempt(loopsmith::expand_scalar, arguments).has_value();
+  return loopsmith::expand_scalar.attempt(schedule_, buffer->name, loop).has_value();
 }
 
 bool Steps::vectorize(LoopRV loop) {
   look_up(loop);
-  return attempt(loopsmith::vectorize, LoopKindArguments{.loop = loop}).has_value();
+  return loopsmith::vectorize.attempt(schedule_, loop).has_value();
 }
 
 bool Steps::unroll(LoopRV loop) {
   look_up(loop);
-  return attempt(loopsmith::unroll, UnrollArguments{.loop = loop}).has_value();
+  return loopsmith::unroll.attempt(schedule_, loop).has_value();
 }
 
 bool Steps::parallel(LoopRV loop) {
   look_up(loop);
-  return attempt(loopsmith::parallel, LoopKindArguments{.loop = loop}).has_value();
+  return loopsmith::parallel.attempt(schedule_, loop).has_value();
 }
 
 bool Steps::bind(LoopRV loop, const std::string& axis) {
   look_up(loop);
-  return attempt(loopsmith::bind, BindArguments{.loop = loop, .thread_axis = axis}).has_value();
+  return loopsmith::bind.attempt(schedule_, loop, axis).has_value();
 }
 
 std::optional<LoopRV> Steps::fuse(const std::vector<LoopRV>& loops) {
   for (const LoopRV loop : loops) look_up(loop);
   if (loops.size() == 1) return loops[0];
-  const auto fused = attempt(loopsmith::fuse, FuseArguments{.loops = loops});
+  const auto fused = loopsmith::fuse.attempt(schedule_, loops);
   if (fused) known_.insert(*fused);
   return fused;
 }
 
 std::optional<LoopRV> Steps::add_unit_loop(LoopRV loop) {
   look_up(loop);
-  const auto once = attempt(loopsmith::add_unit_loop, AddUnitLoopArguments{.block_or_loop = loop});
+  const auto once = loopsmith::add_unit_loop.attempt(schedule_, loop);
   if (once) known_.insert(*once);
   return once;
 }

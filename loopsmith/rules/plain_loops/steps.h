@@ -4,12 +4,10 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/schedule.h"
-#include "loopsmith/schedule/schedule_error.h"
 
 namespace loopsmith::plain_loops {
 
@@ -21,17 +19,6 @@ class Steps {
 
   const Schedule& schedule() const { return schedule_; }
   const For& get(LoopRV loop) const { return schedule_.get(loop); }
-
-  /// What a primitive gives; nothing where it is refused, and nothing has changed then.
-  template <class Primitive, class Arguments>
-  auto attempt(const Primitive& primitive, const Arguments& arguments)
-      -> std::optional<decltype(primitive.apply(std::declval<Schedule&>(), arguments))> {
-    try {
-      return primitive.apply(schedule_, arguments);
-    } catch (const ScheduleError&) {
-      return std::nullopt;
-    }
-  }
 
   std::vector<LoopRV> distribute(LoopRV loop);
   bool reorder(const std::vector<LoopRV>& loops);

@@ -91,7 +91,7 @@ std::vector<LoopRV> loops_without_repeats(Schedule& schedule, BlockRV block, Blo
 std::optional<LoopRV> fused(Schedule& schedule, const std::vector<LoopRV>& loops) {
   if (loops.empty()) return {};
   if (loops.size() == 1) return loops[0];
-  return attempt([&] { return fuse(schedule, loops); });
+  return fuse.attempt(schedule, loops);
 }
 
 void vectorize_innermost(Schedule& schedule, BlockRV block) {
@@ -101,11 +101,11 @@ void vectorize_innermost(Schedule& schedule, BlockRV block) {
   if (extent && *extent <= 1) return;
   LoopRV inner = loops.back();
   if (!extent || *extent > max_innermost) {
-    const auto parts = attempt([&] { return split(schedule, inner, {infer, 16}); });
+    const auto parts = split.attempt(schedule, inner, {infer, 16});
     if (!parts) return;
     inner = (*parts)[1];
   }
-  attempt([&] { return vectorize(schedule, inner); });
+  vectorize.attempt(schedule, inner);
 }
 
 }  // namespace loopsmith::tune

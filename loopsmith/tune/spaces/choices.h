@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What generated spaces are made of: samples, and steps that may be refused.
+// What generated spaces are made of: samples.
 #pragma once
-#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <type_traits>
 #include <vector>
 
-#include "loopsmith/schedule/schedule_error.h"
+#include "loopsmith/schedule/schedule.h"
 
 namespace loopsmith::tune {
 
@@ -22,16 +20,6 @@ inline constexpr std::int64_t lane_counts[] = {8, 16, 32, 64, 128};
 inline constexpr std::int64_t vector_extents[] = {4, 8, 16, 32, 64};
 /// The innermost loop of a tile has no more iterations.
 inline constexpr std::int64_t max_innermost = 64;
-
-/// Takes a step; nothing where it is refused.
-template <std::invocable Step>
-auto attempt(Step&& step) -> std::optional<std::invoke_result_t<Step>> {
-  try {
-    return step();
-  } catch (const ScheduleError&) {
-    return {};
-  }
-}
 
 /// Samples one of some numbers, each with the same chance.
 ExprRV sample(Schedule& schedule, Candidates candidates);

@@ -126,7 +126,7 @@ bool pad_to_tiles(Schedule& schedule, BlockRV block, const TiledAxes& axes,
   std::vector<std::int64_t> padding(iter_vars.size(), 1);
   padding[axes.wide] = instruction.width;
   padding[axes.deep] = instruction.depth;
-  return attempt([&] { return pad_einsum(schedule, block, padding); }).has_value();
+  return pad_einsum.attempt(schedule, block, padding).has_value();
 }
 
 /// The loop that is bound to an axis by itself.
@@ -152,10 +152,9 @@ bool use_dot_instruction(Schedule& schedule, BlockRV block, bool is_parallel) {
   if (!pad_to_tiles(schedule, block, axes, instruction)) return false;
   const Ptr<IndexMap> layout = tile_layout(schedule.get(block), axes, instruction);
   const auto operand = static_cast<std::int64_t>(axes.operand);
-  const auto copy = layout.defined()
-                        ? attempt([&] { return cache_read(schedule, block, operand, "global"); })
-                        : std::nullopt;
-  if (copy) attempt([&] { return transform_layout(schedule, *copy, 0, layout); });
+  const auto copy =
+      layout.defined() ? cache_read.attempt(schedule, block, operand, "global") : std::nullopt;
+  if (copy) transform_layout.attempt(schedule, *copy, 0, layout);
 
   const Handles<LoopRV> loops = get_loops(schedule, block);
   const auto wide = loop_of(schedule, block, axes.wide, loops);
@@ -187,14 +186,14 @@ bool use_dot_instruction(Schedule& schedule, BlockRV block, bool is_parallel) {
   if (row) order.push_back(*row);
   order.push_back(wide_inner);
   order.push_back(deep_inner);
-  attempt([&] { return reorder(schedule, order); });
+  reorder.attempt(schedule, order);
   const LoopRV first_step = reduction.empty() ? deep_outer : reduction[0];
-  const auto start = attempt([&] { return decompose_reduction(schedule, block, first_step); });
-  attempt([&] { return tensorize(schedule, wide_inner, TensorIntrinSelector(instruction.name)); });
+  const auto start = decompose_reduction.attempt(schedule, block, first_step);
+  tensorize.attempt(schedule, wide_inner, TensorIntrinSelector(instruction.name));
   spatial.push_back(wide_outer);
   const LoopRV outer = fused(schedule, spatial).value_or(spatial[0]);
-  attempt([&] { return parallel(schedule, outer); });
-  if (row) attempt([&] { return unroll(schedule, *row); });
+  parallel.attempt(schedule, outer);
+  if (row) unroll.attempt(schedule, *row);
   if (start) vectorize_innermost(schedule, *start);
   if (copy) vectorize_innermost(schedule, *copy);
   return true;

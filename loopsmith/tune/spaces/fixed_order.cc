@@ -56,7 +56,7 @@ void split_into_lanes(Schedule& schedule, BlockRV handle) {
   if (extent && *extent < 2 * partial_results) return;
   const LoopRV lane = split(schedule, loops.back(), {infer, partial_results})[1];
   const auto axis = static_cast<std::int64_t>(schedule.get(handle).writes[0]->region.size());
-  attempt([&] { return rfactor(schedule, lane, axis); });
+  rfactor.attempt(schedule, lane, axis);
 }
 
 }  // namespace

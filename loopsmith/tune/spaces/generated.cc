@@ -24,7 +24,7 @@ namespace {
 /// Computes a block at a loop of a consumer, or not; how many loops they then share. A reduction is
 /// not computed where its results would be computed again.
 std::size_t place_at_consumer(Schedule& schedule, BlockRV block) {
-  const auto consumers = attempt([&] { return get_consumers(schedule, block); });
+  const auto consumers = get_consumers.attempt(schedule, block);
   if (!consumers || consumers->empty()) return 0;
   const BlockRV consumer = consumers->front();
   std::optional<LoopRV> place;
@@ -35,10 +35,10 @@ std::size_t place_at_consumer(Schedule& schedule, BlockRV block) {
     if (depth == 0) return 0;
     place = places[static_cast<std::size_t>(depth) - 1];
   } else {
-    place = attempt([&] { return sample_compute_location(schedule, block); });
+    place = sample_compute_location.attempt(schedule, block);
     if (!place) return 0;
   }
-  attempt([&] { return compute_at(schedule, block, *place); });
+  compute_at.attempt(schedule, block, *place);
   if (schedule.refuse(block)) return 0;  // It was inlined.
   const Handles<LoopRV> theirs = get_loops(schedule, consumer);
   const Handles<LoopRV> own = get_loops(schedule, block);
@@ -54,10 +54,10 @@ void schedule_spatial(Schedule& schedule, BlockRV block) {
     const ExprRV lanes = sample_factor(schedule, vector_extents, extent);
     constexpr std::int64_t row_counts[] = {1, 8, 64, 512};
     const ExprRV rows = sample_factor(schedule, row_counts, parts_of(extent, schedule.get(lanes)));
-    const auto parts = attempt([&] { return split(schedule, loops[0], {infer, rows, lanes}); });
+    const auto parts = split.attempt(schedule, loops[0], {infer, rows, lanes});
     if (!parts) return;
-    attempt([&] { return parallel(schedule, (*parts)[0]); });
-    attempt([&] { return vectorize(schedule, (*parts)[2]); });
+    parallel.attempt(schedule, (*parts)[0]);
+    vectorize.attempt(schedule, (*parts)[2]);
     return;
   }
   const bool is_along_rows = happens(schedule, 3, 4);
@@ -80,10 +80,10 @@ void schedule_spatial(Schedule& schedule, BlockRV block) {
   order.push_back(is_row_inside ? row_parts[1] : column_parts[1]);
   order.push_back(is_row_inside ? column_parts[1] : row_parts[1]);
   order.push_back(column_parts[2]);
-  attempt([&] { return reorder(schedule, order); });
+  reorder.attempt(schedule, order);
   const LoopRV first = fused(schedule, outer).value_or(outer[0]);
-  attempt([&] { return parallel(schedule, first); });
-  attempt([&] { return vectorize(schedule, column_parts[2]); });
+  parallel.attempt(schedule, first);
+  vectorize.attempt(schedule, column_parts[2]);
 }
 
 void schedule_block(Schedule& schedule, BlockRV block) {

@@ -24,7 +24,7 @@ namespace {
 using Loops = std::vector<LoopRV>;
 
 void bind_to(Schedule& schedule, LoopRV loop, const char* axis) {
-  attempt([&] { return bind(schedule, loop, axis); });
+  bind.attempt(schedule, loop, axis);
 }
 
 ExprRV sample_threads(Schedule& schedule) {
@@ -34,7 +34,7 @@ ExprRV sample_threads(Schedule& schedule) {
 /// Gives each iteration of a loop a thread.
 void bind_line(Schedule& schedule, LoopRV loop) {
   const ExprRV threads = sample_threads(schedule);
-  const auto parts = attempt([&] { return split(schedule, loop, {infer, threads}); });
+  const auto parts = split.attempt(schedule, loop, {infer, threads});
   if (!parts) return;
   bind_to(schedule, (*parts)[0], "blockIdx.x");
   bind_to(schedule, (*parts)[1], "threadIdx.x");
@@ -46,7 +46,7 @@ void bind_elements(Schedule& schedule, const Loops& loops) {
   if (!whole) return;
   const ExprRV each = sample(schedule, {1, 1, 2, 4});
   const ExprRV threads = sample_threads(schedule);
-  const auto parts = attempt([&] { return split(schedule, *whole, {infer, each, threads}); });
+  const auto parts = split.attempt(schedule, *whole, {infer, each, threads});
   if (!parts) return;
   bind_to(schedule, (*parts)[0], "blockIdx.x");
   bind_to(schedule, (*parts)[2], "threadIdx.x");
@@ -59,14 +59,14 @@ Loops joined(Loops first, const Loops& second) {
 
 /// Lets one thread reduce an element.
 void reduce_by_one(Schedule& schedule, const Loops& spatial, const Loops& reduction) {
-  attempt([&] { return reorder(schedule, joined(spatial, reduction)); });
+  reorder.attempt(schedule, joined(spatial, reduction));
   bind_elements(schedule, spatial);
 }
 
 /// Lets the threads of a block reduce parts of an element, then these among them.
 void reduce_by_threads(Schedule& schedule, const Loops& spatial, const Loops& reduction) {
   if (spatial.size() + reduction.size() > 1) {
-    attempt([&] { return reorder(schedule, joined(spatial, reduction)); });
+    reorder.attempt(schedule, joined(spatial, reduction));
   }
   if (const auto rows = fused(schedule, spatial)) bind_to(schedule, *rows, "blockIdx.x");
   if (const auto whole = fused(schedule, reduction)) {
@@ -78,11 +78,11 @@ void reduce_by_threads(Schedule& schedule, const Loops& spatial, const Loops& re
 /// Copies what a block of threads reads of an operand in one step, together.
 void share(Schedule& schedule, BlockRV block, std::int64_t operand, LoopRV step,
            const std::array<ExprRV, 2>& threads) {
-  const auto copy = attempt([&] { return cache_read(schedule, block, operand, "shared"); });
+  const auto copy = cache_read.attempt(schedule, block, operand, "shared");
   if (!copy) return;
   // The loops inside the steps are the tile's own.
   const std::size_t shared = get_loops(schedule, block).size() - 3;
-  attempt([&] { return compute_at(schedule, *copy, step); });
+  compute_at.attempt(schedule, *copy, step);
   const Handles<LoopRV> loops = get_loops(schedule, *copy);
   if (loops.size() <= shared) return;
   const auto whole =
@@ -92,7 +92,7 @@ void share(Schedule& schedule, BlockRV block, std::int64_t operand, LoopRV step,
   const auto parts = split(schedule, *whole, {infer, threads[0], threads[1], lanes});
   bind_to(schedule, parts[1], "threadIdx.y");
   bind_to(schedule, parts[2], "threadIdx.x");
-  if (schedule.get(lanes) > 1) attempt([&] { return vectorize(schedule, parts[3]); });
+  if (schedule.get(lanes) > 1) vectorize.attempt(schedule, parts[3]);
 }
 
 void tile(Schedule& schedule, BlockRV block, const Loops& spatial, const Loops& reduction) {
@@ -108,7 +108,7 @@ void tile(Schedule& schedule, BlockRV block, const Loops& spatial, const Loops& 
   const ExprRV depth = sample(schedule, {4, 8, 16, 32});
   const auto [step, k] = split(schedule, *steps, {infer, depth}).take<2>();
   const Loops order{by, bx, ty, tx, step, k, iy, ix};
-  if (!attempt([&] { return reorder(schedule, order); })) {
+  if (!reorder.attempt(schedule, order)) {
     bind_elements(schedule, {by});
     return;
   }
@@ -116,15 +116,15 @@ void tile(Schedule& schedule, BlockRV block, const Loops& spatial, const Loops& 
   bind_to(schedule, bx, "blockIdx.x");
   bind_to(schedule, ty, "threadIdx.y");
   bind_to(schedule, tx, "threadIdx.x");
-  if (const auto result = attempt([&] { return cache_write(schedule, block, 0, "local"); })) {
-    attempt([&] { return reverse_compute_at(schedule, *result, tx); });
+  if (const auto result = cache_write.attempt(schedule, block, 0, "local")) {
+    reverse_compute_at.attempt(schedule, *result, tx);
   }
   const auto operands = static_cast<std::int64_t>(schedule.get(block).reads.size());
   for (std::int64_t operand = 0; operand < operands; ++operand) {
     if (happens(schedule, 2, 3)) share(schedule, block, operand, step, {height, width});
   }
   for (const LoopRV loop : {iy, ix}) {
-    if (happens(schedule, 1, 2)) attempt([&] { return unroll(schedule, loop); });
+    if (happens(schedule, 1, 2)) unroll.attempt(schedule, loop);
   }
 }
 

@@ -20,14 +20,8 @@ using Loops = std::vector<LoopRV>;
 
 constexpr std::size_t max_parts = 8;
 
-/// Takes a step that gives nothing; whether it was taken.
-template <class Step>
-bool is_taken(Step&& step) {
-  return attempt(std::forward<Step>(step)).has_value();
-}
-
 bool make_parallel(Schedule& schedule, LoopRV loop) {
-  return is_taken([&] { return parallel(schedule, loop); });
+  return parallel.attempt(schedule, loop).has_value();
 }
 
 void make_vectors(Schedule& schedule, LoopRV loop) {
@@ -35,8 +29,8 @@ void make_vectors(Schedule& schedule, LoopRV loop) {
   candidates.insert(candidates.end(), std::begin(lane_counts), std::end(lane_counts));
   const ExprRV lanes = sample(schedule, std::move(candidates));
   if (schedule.get(lanes) == 0) return;
-  const auto parts = attempt([&] { return split(schedule, loop, {infer, lanes}); });
-  if (parts) attempt([&] { return vectorize(schedule, (*parts)[1]); });
+  const auto parts = split.attempt(schedule, loop, {infer, lanes});
+  if (parts) vectorize.attempt(schedule, (*parts)[1]);
 }
 
 bool serial(Schedule&, LoopRV) {
@@ -45,7 +39,7 @@ bool serial(Schedule&, LoopRV) {
 
 bool parallel_chunks(Schedule& schedule, LoopRV loop) {
   const ExprRV chunk = sample(schedule, {4, 16, 64, 256, 1024});
-  const auto parts = attempt([&] { return split(schedule, loop, {infer, chunk}); });
+  const auto parts = split.attempt(schedule, loop, {infer, chunk});
   if (!parts) return false;
   const bool is_parallel = make_parallel(schedule, (*parts)[0]);
   if (get_child_loops(schedule, (*parts)[1]).empty()) make_vectors(schedule, (*parts)[1]);
@@ -54,22 +48,22 @@ bool parallel_chunks(Schedule& schedule, LoopRV loop) {
 
 bool scan(Schedule& schedule, LoopRV loop) {
   const std::int64_t length = choose(schedule, {512, 1024, 2048, 4096, 8192, 16384, 65536});
-  return is_taken([&] { return parallel_scan(schedule, loop, length); });
+  return parallel_scan.attempt(schedule, loop, length).has_value();
 }
 
 /// Lets diagonals follow each other, and the iterations of one run at once.
 bool wavefront(Schedule& schedule, LoopRV loop) {
   const Handles<LoopRV> inner = get_child_loops(schedule, loop);
   if (inner.size() != 1) return false;
-  attempt([&] { return skew(schedule, loop, inner[0]); });
-  attempt([&] { return reorder(schedule, {inner[0], loop}); });
+  skew.attempt(schedule, loop, inner[0]);
+  reorder.attempt(schedule, {inner[0], loop});
   return make_parallel(schedule, loop);
 }
 
 bool interchanged(Schedule& schedule, LoopRV loop) {
   const Handles<LoopRV> inner = get_child_loops(schedule, loop);
   if (inner.size() != 1) return false;
-  attempt([&] { return reorder(schedule, {inner[0], loop}); });
+  reorder.attempt(schedule, {inner[0], loop});
   return make_parallel(schedule, inner[0]);
 }
 
@@ -82,10 +76,10 @@ Loops parts_of_loop(Schedule& schedule, LoopRV loop) {
   Loops parts{loop};
   const std::int64_t way = choose(schedule, {0, 0, 1, 2});
   if (way == 1) {
-    const auto apart = attempt([&] { return distribute(schedule, loop); });
+    const auto apart = distribute.attempt(schedule, loop);
     if (apart && !apart->empty()) parts = *apart;
   } else if (way == 2) {
-    attempt([&] { return normalize_nest(schedule, loop); });
+    normalize_nest.attempt(schedule, loop);
     if (schedule.refuse(loop)) parts = get_child_loops(schedule);
   }
   parts.resize(std::min(parts.size(), max_parts));
@@ -93,7 +87,7 @@ Loops parts_of_loop(Schedule& schedule, LoopRV loop) {
 }
 
 void vectorize_inside(Schedule& schedule, LoopRV loop) {
-  const auto inner = attempt([&] { return get_child_loops(schedule, loop); });
+  const auto inner = get_child_loops.attempt(schedule, loop);
   if (!inner) return;
   for (const LoopRV each : *inner) {
     if (get_child_loops(schedule, each).empty()) {
@@ -110,7 +104,7 @@ void plain_loop_space(Schedule& schedule, LoopRV loop) {
   for (const LoopRV part : parts_of_loop(schedule, loop)) {
     const auto number = static_cast<std::size_t>(choose_below(schedule, std::size(strategies)));
     if (!strategies[number](schedule, part)) {
-      const auto inner = attempt([&] { return get_child_loops(schedule, part); });
+      const auto inner = get_child_loops.attempt(schedule, part);
       for (const LoopRV each : inner.value_or(Handles<LoopRV>())) plain_loop_space(schedule, each);
     }
     vectorize_inside(schedule, part);

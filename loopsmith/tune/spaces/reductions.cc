@@ -79,10 +79,10 @@ Loops stepped(Schedule& schedule, LoopRV loop) {
 std::optional<BlockRV> write_through_cache(Schedule& schedule, BlockRV block, const Loops& tile) {
   const std::int64_t level = choose(schedule, {0, 1, 2});
   if (level == 0) return {};
-  const auto stored = attempt([&] { return cache_write(schedule, block, 0, "global"); });
+  const auto stored = cache_write.attempt(schedule, block, 0, "global");
   if (stored) {
     const LoopRV place = tile[static_cast<std::size_t>(level) - 1];
-    attempt([&] { return reverse_compute_at(schedule, *stored, place); });
+    reverse_compute_at.attempt(schedule, *stored, place);
   }
   return stored;
 }
@@ -92,9 +92,9 @@ void pack(Schedule& schedule, BlockRV block, LoopRV place) {
   const auto count = static_cast<std::int64_t>(schedule.get(block).reads.size());
   for (std::int64_t number = 0; number < count; ++number) {
     if (!happens(schedule, 1, 3)) continue;
-    const auto copy = attempt([&] { return cache_read(schedule, block, number, "global"); });
+    const auto copy = cache_read.attempt(schedule, block, number, "global");
     if (!copy) continue;
-    attempt([&] { return compute_at(schedule, *copy, place); });
+    compute_at.attempt(schedule, *copy, place);
     vectorize_innermost(schedule, *copy);
   }
 }
@@ -123,20 +123,20 @@ void schedule_tiles(Schedule& schedule, BlockRV block, const Loops& spatial, con
   append(tiles, 2);
   append(steps, 1);
   append(tiles, 3);
-  attempt([&] { return reorder(schedule, order); });
+  reorder.attempt(schedule, order);
   const auto stored = write_through_cache(schedule, block, tiles.back());
   pack(schedule, block, steps.back()[0]);
   if (is_parallel) {
     Loops outer;
     for (const Loops& tile : tiles) outer.push_back(tile[0]);
     const LoopRV whole = fused(schedule, outer).value_or(outer[0]);
-    attempt([&] { return parallel(schedule, whole); });
+    parallel.attempt(schedule, whole);
   }
-  attempt([&] { return vectorize(schedule, tiles.back()[3]); });
+  vectorize.attempt(schedule, tiles.back()[3]);
   const bool is_unrolled = happens(schedule, 3, 4);
-  const auto start = attempt([&] { return decompose_reduction(schedule, block, steps[0][0]); });
+  const auto start = decompose_reduction.attempt(schedule, block, steps[0][0]);
   for (std::size_t i = 0; is_unrolled && i + 1 < tiles.size(); ++i) {
-    attempt([&] { return unroll(schedule, tiles[i][3]); });
+    unroll.attempt(schedule, tiles[i][3]);
   }
   if (start) vectorize_innermost(schedule, *start);
   if (stored) vectorize_innermost(schedule, *stored);
@@ -145,18 +145,18 @@ void schedule_tiles(Schedule& schedule, BlockRV block, const Loops& spatial, con
 /// Reduces each lane apart, at a loop of the block, then the lanes.
 void factor_by_lanes(Schedule& schedule, BlockRV block, LoopRV lanes, std::optional<LoopRV> place) {
   const auto axis = static_cast<std::int64_t>(schedule.get(block).writes[0]->region.size());
-  const auto partial = attempt([&] { return rfactor(schedule, lanes, axis); });
+  const auto partial = rfactor.attempt(schedule, lanes, axis);
   if (!partial) return;
-  if (place) attempt([&] { return compute_at(schedule, *partial, *place); });
+  if (place) compute_at.attempt(schedule, *partial, *place);
   const Handles<LoopRV> loops = get_loops(schedule, *partial);
   if (loops.size() < 2) return;
   LoopRV steps = loops[loops.size() - 2], inner = loops.back();
   if (axis_kind(schedule, *partial, steps) != AxisKind::reduction) std::swap(steps, inner);
-  attempt([&] { return reorder(schedule, {steps, inner}); });
-  const auto start = attempt([&] { return decompose_reduction(schedule, *partial, steps); });
-  attempt([&] { return vectorize(schedule, inner); });
+  reorder.attempt(schedule, {steps, inner});
+  const auto start = decompose_reduction.attempt(schedule, *partial, steps);
+  vectorize.attempt(schedule, inner);
   if (start) vectorize_innermost(schedule, *start);
-  attempt([&] { return vectorize(schedule, lanes); });
+  vectorize.attempt(schedule, lanes);
 }
 
 /// The third of the loops around a block, from the inside.
@@ -174,7 +174,7 @@ void schedule_lanes(Schedule& schedule, BlockRV block, const Loops& spatial, con
   const LoopRV lanes = split(schedule, *whole, {infer, count})[1];
   factor_by_lanes(schedule, block, lanes, third_innermost(schedule, block));
   if (!spatial.empty() && is_parallel) {
-    attempt([&] { return parallel(schedule, spatial[0]); });
+    parallel.attempt(schedule, spatial[0]);
   }
 }
 
@@ -185,12 +185,12 @@ void schedule_chunks(Schedule& schedule, const Loops& reduction) {
   const ExprRV chunk_count = sample(schedule, {2, 4, 8, 16, 32, 64});
   const ExprRV count = sample(schedule, {std::begin(lane_counts), std::end(lane_counts)});
   const LoopRV chunks = split(schedule, *whole, {chunk_count, infer, count})[0];
-  const auto partial = attempt([&] { return rfactor(schedule, chunks, 0); });
+  const auto partial = rfactor.attempt(schedule, chunks, 0);
   if (!partial) return;
   const auto place = third_innermost(schedule, *partial);
   if (!place) return;
   factor_by_lanes(schedule, *partial, get_loops(schedule, *partial).back(), place);
-  attempt([&] { return parallel(schedule, *place); });
+  parallel.attempt(schedule, *place);
 }
 
 }  // namespace
@@ -209,7 +209,7 @@ void schedule_reduction(Schedule& schedule, BlockRV block, std::size_t shared) {
     }
   }
   if (is_mixed || shared >= all.size()) {
-    if (shared == 0 && !all.empty()) attempt([&] { return parallel(schedule, all[0]); });
+    if (shared == 0 && !all.empty()) parallel.attempt(schedule, all[0]);
     return;
   }
   const bool is_parallel = shared == 0;

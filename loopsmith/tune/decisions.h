@@ -9,7 +9,7 @@
 
 namespace loopsmith::tune {
 
-using Decisions = std::vector<Schedule::Decision>;
+using Decisions = std::vector<Samples::Decision>;
 
 /// What the samples of a trace have decided, in the order of its steps.
 Decisions decisions_of(const Trace& trace);

@@ -76,7 +76,7 @@ Search::Plan Search::plan(const std::vector<Trace>& parents) {
 
 std::optional<Candidate> Search::carry_out(const Plan& plan) const {
   Schedule schedule(func_, plan.seed);
-  schedule.decide_samples(plan.decisions);
+  schedule.samples().tell(plan.decisions);
   try {
     space_(schedule);
     Candidate made{.trace = schedule.trace(), .func = schedule.func(), .hash = {}};

@@ -63,13 +63,13 @@ nb::list programs_of(const PySchedule& self) {
 }
 
 void decide_samples(PySchedule& self, nb::sequence decisions) {
-  std::vector<Schedule::Decision> told;
+  std::vector<Samples::Decision> told;
   for (nb::handle each : decisions) {
     const nb::tuple pair = nb::cast<nb::tuple>(each);
     const auto kind = nb::cast<std::string>(pair[0]);
     told.emplace_back(kind, decision_of(sample_categorical, pair[1]));
   }
-  self.schedule.decide_samples(std::move(told));
+  self.schedule.samples().tell(std::move(told));
 }
 
 nb::dict verified(const PySchedule& self, const nb::dict& functions) {
@@ -220,10 +220,10 @@ A step that is refused raises a ScheduleError and changes nothing.)");
           nb::arg("steps") = 1, nb::sig("def undo(self, steps: int = 1) -> None"),
           "Take back the last steps. Handles that they made are of no use any more.")
       .def(
-          "seed", [](PySchedule& self, std::int64_t seed) { self.schedule.seed(seed); },
+          "seed", [](PySchedule& self, std::int64_t seed) { self.schedule.samples().seed(seed); },
           nb::arg("seed"), "Start the random numbers anew.")
       .def(
-          "fork_seed", [](PySchedule& self) { return self.schedule.fork_seed(); },
+          "fork_seed", [](PySchedule& self) { return self.schedule.samples().fork_seed(); },
           "Return a seed for another schedule.")
       .def("decide_samples", decide_samples, nb::arg("decisions"),
            nb::sig("def decide_samples(self, decisions: typing.Sequence[tuple[str, typing.Any]]) "

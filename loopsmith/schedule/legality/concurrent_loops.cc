@@ -161,7 +161,7 @@ std::optional<Refusal> order_conflict_of(const Schedule& schedule, LoopRV handle
   const For& loop = schedule.get(handle);
   const Concurrency how = how_of(loop);
   CarriedDependences carries = carried_by(schedule, handle, how, memory);
-  schedule.set_independent_iterations(handle, carries.verdict.is_proved());
+  schedule.known_facts().set_independent_iterations(handle, carries.verdict.is_proved());
   if (carries.verdict.is_proved()) return {};
   if (carries.is_reduction && may_reduce_concurrently(schedule, handle, how, carries)) return {};
   std::vector<Argument> subjects{Argument(loop.loop_var->name), Argument(word_of(loop))};
@@ -250,7 +250,7 @@ std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedu
   };
   const auto keeps_order = [&](LoopRV loop) {
     return leaves_iterations(before, after, loop) ||
-           (before.has_independent_iterations(loop) &&
+           (before.known_facts().has_independent_iterations(loop) &&
             stays_independent(after, loop, how_of(after.get(loop)), memory, changed()));
   };
   const auto keeps_sharing = [&](LoopRV loop) {
@@ -277,10 +277,10 @@ std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedu
       if (!is_known || (is_of_order && conflicts_anew(before, after, loop))) {
         // Of what the step left alone, the exact check may know less than what was known before.
         const bool is_elsewhere =
-            is_of_order && is_old && before.has_independent_iterations(loop) &&
+            is_of_order && is_old && before.known_facts().has_independent_iterations(loop) &&
             !conflicts_in_changed(after, loop, how_of(after.get(loop)), changed());
         if (is_elsewhere) {
-          after.set_independent_iterations(loop, true);
+          after.known_facts().set_independent_iterations(loop, true);
           continue;
         }
         check(!is_answered, "quick_answers", "iterations of loop {} conflict anew",

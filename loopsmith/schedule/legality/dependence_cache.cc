@@ -37,26 +37,6 @@ std::int64_t number_of(const Expr& extent) {
 
 }  // namespace
 
-std::shared_ptr<const NestDependences> Schedule::cached_dependences(NodeId nest) const {
-  for (const auto& [node, facts] : facts_) {
-    if (node == nest && facts->nest.get() == nodes_[nest].object) return facts;
-  }
-  return nullptr;
-}
-
-std::shared_ptr<const NestDependences> Schedule::take_cached_dependences(NodeId nest) {
-  std::shared_ptr<const NestDependences> taken = cached_dependences(nest);
-  if (taken) std::erase_if(facts_, [&](const auto& known) { return known.first == nest; });
-  return taken;
-}
-
-void Schedule::cache_dependences(NodeId nest, std::shared_ptr<const NestDependences> facts) const {
-  std::erase_if(facts_, [&](const auto& known) {
-    return known.first == nest || known.second->nest.get() != nodes_[known.first].object;
-  });
-  facts_.emplace_back(nest, std::move(facts));
-}
-
 NodeId whole_nest(const Schedule& schedule, NodeId node) {
   NodeId nest = node;
   for (; schedule.at(node).parent != no_node; node = schedule.at(node).parent) {
@@ -68,8 +48,8 @@ NodeId whole_nest(const Schedule& schedule, NodeId node) {
 std::optional<CarriedDependences> cached_answer(const Schedule& schedule, NodeId nest,
                                                 DependenceQuery question,
                                                 const std::vector<Ptr<Var>>& loops) {
-  if (!schedule.has_cached_dependences()) return {};
-  const auto facts = schedule.cached_dependences(nest);
+  if (!schedule.known_facts().has_dependences()) return {};
+  const auto facts = schedule.known_facts().dependences(schedule, nest);
   if (!facts) return {};
   for (const CachedAnswer& known : facts->answers) {
     if (known.question == question && std::ranges::equal(known.loops, loops, RefEqual())) {
@@ -82,23 +62,20 @@ std::optional<CarriedDependences> cached_answer(const Schedule& schedule, NodeId
 
 void cache_answer(const Schedule& schedule, NodeId nest, const Dependences& dependences,
                   const CachedAnswer& answer) {
-  schedule.count_analysis();
+  schedule.known_facts().count_analysis();
   NestDependences facts;
-  if (const auto known = schedule.cached_dependences(nest)) facts = *known;
-  facts.nest = schedule.statement(nest);
+  if (const auto known = schedule.known_facts().dependences(schedule, nest)) facts = *known;
   facts.distances = dependences.distances();
   facts.controlled = dependences.controlled_loops();
   facts.answers.push_back(answer);
-  schedule.cache_dependences(nest, std::make_shared<const NestDependences>(std::move(facts)));
+  schedule.known_facts().keep_dependences(
+      schedule, nest, std::make_shared<const NestDependences>(std::move(facts)));
 }
 
 DependenceUpdate::DependenceUpdate(Schedule& schedule, NodeId inside) : schedule_(schedule) {
-  if (!schedule.has_cached_dependences()) return;
+  if (!schedule.known_facts().has_dependences()) return;
   nest_ = whole_nest(schedule, inside);
-  if (const auto facts = schedule.take_cached_dependences(nest_)) {
-    facts_ = *facts;
-    facts_->nest = nullptr;  // What has no other owner is edited in place.
-  }
+  if (const auto facts = schedule.known_facts().take_dependences(schedule, nest_)) facts_ = *facts;
 }
 
 /// Those about the loop, and those that may name it in a witness or a reason.
@@ -193,8 +170,8 @@ void DependenceUpdate::forget_lanes() {
 
 void DependenceUpdate::keep() {
   if (!facts_) return;
-  facts_->nest = schedule_.statement(nest_);
-  schedule_.cache_dependences(nest_, std::make_shared<const NestDependences>(*std::move(facts_)));
+  schedule_.known_facts().keep_dependences(
+      schedule_, nest_, std::make_shared<const NestDependences>(*std::move(facts_)));
 }
 
 }  // namespace loopsmith

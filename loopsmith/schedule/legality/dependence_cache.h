@@ -34,7 +34,6 @@ struct CachedAnswer {
 /// The known dependences of one version of a nest. Immutable once cached: copies of a schedule
 /// share it.
 struct NestDependences {
-  Stmt nest;
   DistanceTable distances;
   std::vector<Ptr<Var>> controlled;  ///< Loops with control dependences between iterations.
   std::vector<CachedAnswer> answers;

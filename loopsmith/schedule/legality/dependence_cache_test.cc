@@ -53,7 +53,7 @@ TEST(dependence_cache, answer_the_same_question_once) {
   Schedule sch(rows());
   const LoopRV i = get_loop(sch, "i"), j = get_loop(sch, "j");
   EXPECT_FALSE(parallel.can_apply(sch, {.loop = j}));
-  const auto first = sch.analyses();
+  const auto first = sch.known_facts().analyses();
   EXPECT_EQ(first, 1U);
   EXPECT_FALSE(parallel.can_apply(sch, {.loop = j}));
   EXPECT_FALSE(parallel.can_apply(sch, {.loop = j}));
@@ -62,8 +62,8 @@ TEST(dependence_cache, answer_the_same_question_once) {
   annotate(copy, i, "note", Annotation(1));
   unroll(copy, i);
   EXPECT_FALSE(parallel.can_apply(copy, {.loop = j}));
-  EXPECT_EQ(copy.analyses(), first);
-  EXPECT_EQ(sch.analyses(), first);
+  EXPECT_EQ(copy.known_facts().analyses(), first);
+  EXPECT_EQ(sch.known_facts().analyses(), first);
 }
 
 TEST(dependence_cache, prove_from_distances_after_steps) {
@@ -76,10 +76,10 @@ TEST(dependence_cache, prove_from_distances_after_steps) {
   reorder(sch, {j_0, i_1});
   const LoopRV both = fuse(sch, {j_0, i_1});
   parallel(sch, i_0);
-  EXPECT_EQ(sch.analyses(), 1U);
+  EXPECT_EQ(sch.known_facts().analyses(), 1U);
   // They only prove: a closer look finds what stands against it.
   EXPECT_EQ(error_of([&] { parallel(sch, both); }).substr(0, 18), "step_keeps_results");
-  EXPECT_EQ(sch.analyses(), 2U);
+  EXPECT_EQ(sch.known_facts().analyses(), 2U);
   expect_result(sch, func);
 }
 
@@ -93,7 +93,7 @@ TEST(dependence_cache, say_anew_what_conflicts_when_another_loop_is_split) {
   const std::string after = error_of([&] { parallel(sch, j); });
   EXPECT_EQ(after.substr(after.rfind(": iteration")),
             ": iteration io=0, ii=0, j=1 writes A[0, 2], iteration io=0, ii=0, j=2 reads it");
-  EXPECT_EQ(sch.analyses(), 1U);
+  EXPECT_EQ(sch.known_facts().analyses(), 1U);
 }
 
 TEST(dependence_cache, are_forgotten_where_accesses_change) {
@@ -110,13 +110,13 @@ for k in range(1, 64):
   const LoopRV i = get_loop(sch, "i"), k = get_loop(sch, "k");
   EXPECT_FALSE(parallel.can_apply(sch, {.loop = i}));
   EXPECT_FALSE(parallel.can_apply(sch, {.loop = k}));
-  EXPECT_EQ(sch.analyses(), 2U);
+  EXPECT_EQ(sch.known_facts().analyses(), 2U);
   // One nest changes, the other is still known.
   const LoopRV part = loop_partition(sch, i, {7, infer})[0];
   EXPECT_FALSE(parallel.can_apply(sch, {.loop = k}));
-  EXPECT_EQ(sch.analyses(), 2U);
+  EXPECT_EQ(sch.known_facts().analyses(), 2U);
   EXPECT_FALSE(parallel.can_apply(sch, {.loop = part}));
-  EXPECT_EQ(sch.analyses(), 3U);
+  EXPECT_EQ(sch.known_facts().analyses(), 3U);
 }
 
 TEST(dependence_cache, see_that_updates_may_come_in_another_order) {

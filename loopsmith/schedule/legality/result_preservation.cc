@@ -196,7 +196,7 @@ std::optional<Refusal> refuse_motion(const Schedule& before, NodeId scope, const
 /// Refuses a step that takes the init of a block out of it.
 std::optional<Refusal> refuse_moved_init(const Schedule& before, const Schedule& after,
                                          NodeId scope, const Stmt& now) {
-  const Stmt apart = with_init_apart(before, after, scope, *after.parted_init());
+  const Stmt apart = with_init_apart(before, after, scope, *after.report().parted_init);
   if (!apart) return changed_results(result_is_unknown, {Argument("the init is another one")});
   return refuse_motion(before, scope, apart, now, false);
 }
@@ -207,13 +207,13 @@ std::optional<Refusal> refuse_changed_results(const Schedule& before, const Sche
                                               const Preservation& asked) {
   const ScopeBody now = body_of(after, asked.scope);
   std::optional<Refusal> refusal;
-  if (after.parted_init()) {
+  if (after.report().parted_init) {
     refusal = refuse_moved_init(before, after, asked.scope, now.body);
-  } else if (after.mirrors().empty()) {
+  } else if (after.report().mirrors.empty()) {
     refusal = refuse_changed_results(before, asked.scope, now.body, false);
     if (refusal && moves_copies_alone(before, asked.scope, now)) refusal.reset();
   } else {
-    refusal = refuse_incoherent_copies(before, asked.scope, now, after.mirrors());
+    refusal = refuse_incoherent_copies(before, asked.scope, now, after.report().mirrors);
   }
   if (!refusal || !asked.is_proved) return refusal;
   // What a quick answer proved may be too hard for the exact check, and no more.

@@ -137,7 +137,7 @@ Nothing commit_loop_kind(Schedule& schedule, LoopKindPlan&& plan) {
   DependenceUpdate known(schedule, schedule.node(plan.loop));
   For& loop = schedule.set_kind(plan.loop, plan.kind, std::move(binding));
   loop.span = schedule.span_from(loop.span);
-  schedule.set_independent_iterations(plan.loop, plan.has_independent_iterations);
+  schedule.known_facts().set_independent_iterations(plan.loop, plan.has_independent_iterations);
   if (plan.kind != ForKind::unrolled) known.forget_lanes();
   known.keep();
   return {};

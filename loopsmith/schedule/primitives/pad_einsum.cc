@@ -341,7 +341,7 @@ Nothing commit_pad_einsum(Schedule& schedule, PadEinsumPlan&& plan) {
       schedule.insert_before(around, std::move(nest));
     }
     schedule.edit(plan.scope).alloc_buffers.push_back(copy);
-    schedule.report_mirror({operand.buffer, copy, true});
+    schedule.report().mirrors.push_back({operand.buffer, copy, true});
   }
   Block& block = schedule.edit(plan.block);
   for (std::size_t k = 0; k < plan.extents.size(); ++k) {

@@ -230,7 +230,7 @@ BlockRV commit_reindex(Schedule& schedule, ReindexPlan&& plan) {
       schedule.fresh_buffer_name(function, fmt::format("{}_{}", buffer->name, plan.suffix)),
       plan.storage_scope);
   schedule.edit(plan.subject.scope).alloc_buffers.push_back(copy);
-  schedule.report_mirror({buffer, copy});
+  schedule.report().mirrors.push_back({buffer, copy});
   const AccessChange change{
       .from = buffer,
       .to = copy,

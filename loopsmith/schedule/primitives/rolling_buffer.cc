@@ -73,7 +73,7 @@ void fold_into_ring(Schedule& schedule, const RollingBufferPlan& plan) {
   }
   // Where an element is, only the iteration knows that has it.
   drop_prefetches(schedule, scope, *old);
-  schedule.report_mirror({old, rolled});
+  schedule.report().mirrors.push_back({old, rolled});
 }
 
 Nothing commit_rolling_buffer(Schedule& schedule, RollingBufferPlan&& plan) {

@@ -11,7 +11,7 @@ using Factors = std::vector<std::int64_t>;
 
 /// A number from 0 to below `n`.
 std::int64_t draw(Schedule& schedule, std::int64_t n) {
-  return schedule.next_random() % n;
+  return schedule.samples().next_random() % n;
 }
 
 /// Multiplies `count` factors, from `first` on, with p^power, spread over them: each way to do it
@@ -135,7 +135,7 @@ ExprRV commit_sample_categorical(Schedule& schedule, SampleCategoricalPlan&& pla
     chosen = static_cast<std::size_t>(*plan.decision);
   } else {
     const double total = std::accumulate(plan.probs.begin(), plan.probs.end(), 0.0);
-    double rest = static_cast<double>(schedule.next_random()) / 2147483647.0 * total;
+    double rest = static_cast<double>(schedule.samples().next_random()) / 2147483647.0 * total;
     while (chosen + 1 < plan.probs.size() && rest >= plan.probs[chosen]) {
       rest -= plan.probs[chosen++];
     }

@@ -81,7 +81,7 @@ Candidate decided(const SampleComputeLocationPlan& plan, std::int64_t decision) 
 Candidate drawn(Schedule& schedule, const SampleComputeLocationPlan& plan) {
   std::vector<Candidate> left = plan.candidates;
   for (;;) {
-    const auto number = static_cast<std::size_t>(schedule.next_random()) % left.size();
+    const auto number = static_cast<std::size_t>(schedule.samples().next_random()) % left.size();
     if (is_possible(plan, left[number])) return left[number];
     left.erase(left.begin() + static_cast<std::ptrdiff_t>(number));
   }

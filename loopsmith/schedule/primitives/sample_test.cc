@@ -86,7 +86,7 @@ TEST(sample, decides_as_the_schedule_was_told) {
   Schedule sch(matmul(), 7);
   const auto loops = get_loops(sch, get_block(sch, "C"));
   const Argument::List factors{Argument(4), Argument(6), Argument(4)};
-  sch.decide_samples({{"sample_categorical", Argument(2)},
+  sch.samples().tell({{"sample_categorical", Argument(2)},
                       {"sample_categorical", Argument(0)},
                       {"sample_perfect_tile", Argument(factors)},
                       {"sample_categorical", Argument(9)}});
@@ -97,6 +97,18 @@ TEST(sample, decides_as_the_schedule_was_told) {
   EXPECT_EQ(sch.get(tile[0]) * 100 + sch.get(tile[1]) * 10 + sch.get(tile[2]), 464);
   EXPECT_EQ(sch.get(sample_categorical(sch, {10, 20}, {1, 0})), 10);
   EXPECT_EQ(sch.get(sample_categorical(sch, {10, 20}, {1, 1}, 1)), 20);  // All are decided.
+}
+
+TEST(sample, stays_as_it_was_when_a_later_step_is_undone) {
+  Schedule sch(matmul(), 7);
+  const auto loops = get_loops(sch, get_block(sch, "C"));
+  sample_categorical(sch, {10, 20, 30}, {1, 1, 1}, 2);
+  split(sch, loops[0], {infer, 4});
+  sch.samples().tell({{"sample_categorical", Argument(0)}});
+  sch.undo();
+  EXPECT_NE(sch.trace().text().find("decision=2"), std::string::npos) << sch.trace().text();
+  // What it was told is for the next sample.
+  EXPECT_EQ(sch.get(sample_categorical(sch, {10, 20, 30}, {1, 1, 1})), 10);
 }
 
 TEST(sample, decides_anew_when_a_trace_is_sampled_again) {
@@ -113,7 +125,7 @@ TEST(sample, decides_anew_when_a_trace_is_sampled_again) {
   }
   EXPECT_GT(programs.size(), 3U);
   Schedule told(func, 7);
-  told.decide_samples(
+  told.samples().tell(
       {{"sample_perfect_tile", Argument(Argument::List{Argument(4), Argument(6), Argument(4)})}});
   sch.trace().sample_again(told);
   EXPECT_NE(body_of(told).find("in T.grid(128, 4, 6, 4, 64)"), std::string::npos) << body_of(told);

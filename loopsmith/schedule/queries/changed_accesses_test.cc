@@ -90,15 +90,15 @@ TEST(independent_iterations, are_known_of_a_loop_that_steps_leave_independent) {
   Schedule sch(matmul(16, 8, 12));
   const BlockRV c = get_block(sch, "C");
   const auto loops = get_loops(sch, c);
-  EXPECT_FALSE(sch.has_independent_iterations(loops[0]));
+  EXPECT_FALSE(sch.known_facts().has_independent_iterations(loops[0]));
   parallel(sch, loops[0]);
-  EXPECT_TRUE(sch.has_independent_iterations(loops[0]));
+  EXPECT_TRUE(sch.known_facts().has_independent_iterations(loops[0]));
   const BlockRV copy = cache_read(sch, c, 0, "global");
-  EXPECT_TRUE(sch.has_independent_iterations(loops[0]));
+  EXPECT_TRUE(sch.known_facts().has_independent_iterations(loops[0]));
   compute_at(sch, copy, loops[0]);
-  EXPECT_TRUE(sch.has_independent_iterations(loops[0]));
+  EXPECT_TRUE(sch.known_facts().has_independent_iterations(loops[0]));
   sch.undo(2);
-  EXPECT_TRUE(sch.has_independent_iterations(get_loops(sch, get_block(sch, "C"))[0]));
+  EXPECT_TRUE(sch.known_facts().has_independent_iterations(get_loops(sch, get_block(sch, "C"))[0]));
 }
 
 TEST(independent_iterations, are_not_known_of_a_loop_that_was_taken_on_trust) {
@@ -111,7 +111,7 @@ for i in range(6):
   Schedule sch(func);
   const LoopRV i = get_loop(sch, "i");
   parallel(sch, i, true);
-  EXPECT_FALSE(sch.has_independent_iterations(i));
+  EXPECT_FALSE(sch.known_facts().has_independent_iterations(i));
 }
 
 TEST(independent_iterations, are_lost_by_a_step_that_lets_two_of_them_meet) {
@@ -132,7 +132,7 @@ for i in range(6):
   Schedule sch(func);
   const LoopRV i = loop_of_b(sch);
   parallel(sch, i);
-  ASSERT_TRUE(sch.has_independent_iterations(i));
+  ASSERT_TRUE(sch.known_facts().has_independent_iterations(i));
   try {
     reverse_compute_at(sch, get_block(sch, "C"), i);
     FAIL() << "iterations store to the same elements";

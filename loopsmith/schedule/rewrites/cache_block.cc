@@ -237,7 +237,7 @@ Ptr<Buffer> allocate_cache(Schedule& schedule, BlockRV scope, const AffineRegion
     cache = make(std::move(tile));
   }
   schedule.edit(scope).alloc_buffers.push_back(cache);
-  schedule.report_mirror({box.buffer, cache});
+  schedule.report().mirrors.push_back({box.buffer, cache});
   return cache;
 }
 

@@ -90,14 +90,14 @@ std::size_t draw(const Ptr<PrimFunc>& func, const Space& space, int draws) {
     Schedule again(func, 1000);
     schedule.trace().apply_to(again);
     EXPECT_EQ(script(again.func()), text);
-    std::vector<Schedule::Decision> decisions;
+    std::vector<Samples::Decision> decisions;
     for (std::size_t i = 0; i < schedule.steps().size(); ++i) {
       if (auto decision = schedule.trace().decision(i)) {
         decisions.emplace_back(schedule.steps()[i].primitive->name, *std::move(decision));
       }
     }
     Schedule told(func, 1000);
-    told.decide_samples(std::move(decisions));
+    told.samples().tell(std::move(decisions));
     space(told);
     EXPECT_EQ(script(told.func()), text);
   }

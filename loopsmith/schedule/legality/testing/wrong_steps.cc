@@ -77,7 +77,7 @@ Nothing commit_copy_early(Schedule& schedule, WrongPlan&& plan) {
   const BlockRV scope = schedule.block_at(plan.scope);
   const Ptr<Buffer> copy = buffer_like(*buffer, "early", "global");
   schedule.edit(scope).alloc_buffers.push_back(copy);
-  schedule.report_mirror({buffer, copy});
+  schedule.report().mirrors.push_back({buffer, copy});
   change_accesses(schedule, uses_of(schedule, schedule.node(plan.block), buffer),
                   {.from = buffer, .to = copy});
   const Ptr<Var> i = var("i_early");
@@ -100,7 +100,7 @@ Nothing commit_copy_wrong(Schedule& schedule, WrongPlan&& plan) {
   const Ptr<Buffer> buffer = schedule.get(plan.block).reads[0]->buffer;
   const Ptr<Buffer> copy = buffer_like(*buffer, "wrong", "global");
   schedule.edit(schedule.block_at(plan.scope)).alloc_buffers.push_back(copy);
-  schedule.report_mirror({buffer, copy});
+  schedule.report().mirrors.push_back({buffer, copy});
   change_accesses(schedule, uses_of(schedule, schedule.node(plan.block), buffer),
                   {.from = buffer, .to = copy});
   const Ptr<Var> i = var("i_wrong");

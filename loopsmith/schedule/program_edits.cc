@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How commits change a scheduled program in place, and the shadow tree with it.
+// How commits change a program in place, and the tree beside it.
 #include <array>
 
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/schedule.h"
+#include "loopsmith/schedule/program_tree.h"
 
 namespace loopsmith {
 namespace {
@@ -28,7 +28,7 @@ std::vector<Stmt> parts_of(const Stmt& stmt) {
 
 }  // namespace
 
-Object& Schedule::edit_child(Object& parent, NodeId child) {
+Object& ProgramTree::edit_child(Object& parent, NodeId child) {
   Object& object = own(*slot_of(parent, nodes_[child].slot));
   if (object.kind == kind_of<BlockRealize>) {
     own(static_cast<BlockRealize&>(object).block);
@@ -41,7 +41,7 @@ Object& Schedule::edit_child(Object& parent, NodeId child) {
   return object;
 }
 
-Object& Schedule::edit(NodeId node) {
+Object& ProgramTree::edit(NodeId node) {
   if (nodes_[node].parent == no_node) {
     Object& function = own(functions_[nodes_[node].slot].func);
     if (nodes_[node].object != &function) nodes_.edit(node).object = &function;
@@ -52,37 +52,24 @@ Object& Schedule::edit(NodeId node) {
   return edit_child(parent, node);
 }
 
-For& Schedule::edit(LoopRV loop) {
+For& ProgramTree::edit(LoopRV loop) {
   return static_cast<For&>(edit(node(loop)));
 }
 
-For& Schedule::set_kind(LoopRV loop, ForKind kind, Ptr<IterVar> binding) {
-  For& edited = edit(loop);
-  edited.kind = kind;
-  set_independent_iterations(loop, false);
-  edited.thread_binding = std::move(binding);
-  count_kinds(node(loop));
-  return edited;
-}
-
-BlockRealize& Schedule::edit_realize(BlockRV block) {
+BlockRealize& ProgramTree::edit_realize(BlockRV block) {
   entities_.edit(block.index).axes_are_injective = Known::not_yet;
   return static_cast<BlockRealize&>(edit(node(block)));
 }
 
-Block& Schedule::edit(BlockRV block) {
+Block& ProgramTree::edit(BlockRV block) {
   return const_cast<Block&>(*edit_realize(block).block);
 }
 
-PrimFunc& Schedule::edit_function(std::uint32_t function) {
+PrimFunc& ProgramTree::edit_function(std::uint32_t function) {
   return static_cast<PrimFunc&>(edit(root(function)));
 }
 
-Stmt& Schedule::place_of(NodeId node) {
-  return *slot_of(edit(nodes_[node].parent), nodes_[node].slot);
-}
-
-NodeId Schedule::replace(NodeId node, Stmt by, const Renewed& renewed) {
+NodeId ProgramTree::replace(NodeId node, Stmt by, const Renewed& renewed) {
   const NodeId parent = nodes_[node].parent;
   const std::uint32_t slot = nodes_[node].slot;
   const auto first_new = static_cast<std::uint32_t>(entities_.size());
@@ -123,7 +110,7 @@ NodeId Schedule::replace(NodeId node, Stmt by, const Renewed& renewed) {
 }
 
 /// Makes the statement in a place the first of a sequence. Gives the node of that.
-NodeId Schedule::sequence_at(NodeId parent, std::uint32_t slot) {
+NodeId ProgramTree::sequence_at(NodeId parent, std::uint32_t slot) {
   NodeId child = nodes_[parent].first_child;
   while (child != no_node && nodes_[child].slot != slot) child = nodes_[child].next;
   Stmt& place = *slot_of(edit(parent), slot);
@@ -144,7 +131,8 @@ NodeId Schedule::sequence_at(NodeId parent, std::uint32_t slot) {
   return sequence;
 }
 
-NodeId Schedule::insert_into(NodeId sequence, std::uint32_t at, const Stmt& stmt, Detached* known) {
+NodeId ProgramTree::insert_into(NodeId sequence, std::uint32_t at, const Stmt& stmt,
+                                Detached* known) {
   const std::vector<Stmt> parts = parts_of(stmt);
   auto& seq = static_cast<SeqStmt&>(edit(sequence)).seq;
   for (NodeId child = nodes_[sequence].first_child; child != no_node; child = nodes_[child].next) {
@@ -162,7 +150,7 @@ NodeId Schedule::insert_into(NodeId sequence, std::uint32_t at, const Stmt& stmt
   return first;
 }
 
-NodeId Schedule::insert(NodeId node, Stmt stmt, std::uint32_t offset) {
+NodeId ProgramTree::insert(NodeId node, Stmt stmt, std::uint32_t offset) {
   const NodeId parent = nodes_[node].parent;
   stamp(stmt, span_from(nodes_[node].object->span));
   const bool is_sequence = nodes_[parent].object->kind == kind_of<SeqStmt>;
@@ -170,15 +158,15 @@ NodeId Schedule::insert(NodeId node, Stmt stmt, std::uint32_t offset) {
   return insert_into(sequence, nodes_[node].slot + offset, stmt, nullptr);
 }
 
-NodeId Schedule::insert_before(NodeId node, Stmt stmt) {
+NodeId ProgramTree::insert_before(NodeId node, Stmt stmt) {
   return insert(node, std::move(stmt), 0);
 }
 
-NodeId Schedule::insert_after(NodeId node, Stmt stmt) {
+NodeId ProgramTree::insert_after(NodeId node, Stmt stmt) {
   return insert(node, std::move(stmt), 1);
 }
 
-void Schedule::move_into(LoopRV loop, std::uint32_t place, Stmt nest, BlockRV block) {
+void ProgramTree::move_into(LoopRV loop, std::uint32_t place, Stmt nest, BlockRV block) {
   const NodeId old = node(block);
   const auto first_new = static_cast<std::uint32_t>(entities_.size());
   stamp(nest, span_from(nodes_[old].object->span));
@@ -195,7 +183,7 @@ void Schedule::move_into(LoopRV loop, std::uint32_t place, Stmt nest, BlockRV bl
   take_away(old, first_new);
 }
 
-void Schedule::wrap_body(LoopRV loop, const std::function<Stmt(Stmt)>& around) {
+void ProgramTree::wrap_body(LoopRV loop, const std::function<Stmt(Stmt)>& around) {
   const NodeId above = node(loop);
   For& holder = edit(loop);
   Stmt wrapped = around(std::move(holder.body));
@@ -208,11 +196,11 @@ void Schedule::wrap_body(LoopRV loop, const std::function<Stmt(Stmt)>& around) {
   holder.body = std::move(wrapped);
 }
 
-void Schedule::remove(NodeId node) {
+void ProgramTree::remove(NodeId node) {
   take_away(node, static_cast<std::uint32_t>(entities_.size()));
 }
 
-void Schedule::take_away(NodeId node, std::uint32_t first_new) {
+void ProgramTree::take_away(NodeId node, std::uint32_t first_new) {
   const NodeId parent = nodes_[node].parent;
   const std::uint16_t kind = nodes_[parent].object->kind;
   const bool has_sibling = kind == kind_of<IfThenElse> && nodes_[node].slot == 0 &&
@@ -253,7 +241,7 @@ void Schedule::take_away(NodeId node, std::uint32_t first_new) {
   link(child);
 }
 
-Handles<LoopRV> Schedule::replace_loops(LoopRV top, LoopRV bottom, std::vector<For> loops) {
+Handles<LoopRV> ProgramTree::replace_loops(LoopRV top, LoopRV bottom, std::vector<For> loops) {
   const NodeId first = node(top);
   const NodeId last = node(bottom);
   const auto first_new = static_cast<std::uint32_t>(entities_.size());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shadow tree: where each loop and block is.
+#include "loopsmith/schedule/program_tree.h"
+
 #include <algorithm>
 
 #include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/schedule.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
@@ -50,23 +50,38 @@ bool may_reduce_nothing(const Block& block) {
          });
 }
 
-NodeId Schedule::node(const BlockOrLoop& subject) const {
-  return std::visit([&](const auto& handle) { return node(handle); }, subject);
-}
-
-std::uint32_t Schedule::function_of(NodeId node) const {
+std::uint32_t ProgramTree::function_of(NodeId node) const {
   if (nodes_[node].entity != no_node) return entities_[nodes_[node].entity].function;
   while (nodes_[node].parent != no_node) node = nodes_[node].parent;
   return nodes_[node].slot;
 }
 
-const Stmt& Schedule::statement(NodeId node) const {
+const Stmt& ProgramTree::statement(NodeId node) const {
   return *statement_in(*nodes_[nodes_[node].parent].object, nodes_[node].slot);
 }
 
 // ---- Building the tree ----
 
-NodeId Schedule::new_node(const Object& object, NodeId parent, std::uint32_t slot) {
+void ProgramTree::load(const IRModule& module) {
+  functions_.clear();
+  nodes_.clear();
+  free_nodes_ = no_node;
+  concurrent_loops_ = 0;
+  empty_reductions_ = 0;
+  entities_.clear();
+  functions_.resize(module.functions.size());
+  for (std::uint32_t i = 0; i < functions_.size(); ++i) {
+    Function& function = functions_[i];
+    function.global = module.names[i];
+    function.name = function.global->name_hint;
+    function.func = module.functions[i];
+    function.root = new_node(*function.func.get(), no_node, i);
+    const NodeId body = index(function.func->body, function.root, 0, nullptr);
+    if (body != no_node) link(body);
+  }
+}
+
+NodeId ProgramTree::new_node(const Object& object, NodeId parent, std::uint32_t slot) {
   const TreeNode made{.object = &object, .parent = parent, .slot = slot};
   if (free_nodes_ == no_node) {
     nodes_.push_back(made);
@@ -78,16 +93,14 @@ NodeId Schedule::new_node(const Object& object, NodeId parent, std::uint32_t slo
   return id;
 }
 
-void Schedule::free_node(NodeId node) {
+void ProgramTree::free_node(NodeId node) {
   if (nodes_[node].is_concurrent) --concurrent_loops_;
   if (nodes_[node].may_be_empty) --empty_reductions_;
   nodes_.edit(node) = {.next = free_nodes_};
   free_nodes_ = node;
 }
 
-/// Brings the counts of loops that run at once, and of reductions that may be empty, up to date
-/// with the statement of a node.
-void Schedule::count_kinds(NodeId node) {
+void ProgramTree::count_kinds(NodeId node) {
   const auto* loop = as<For>(node);
   const auto* realize = as<BlockRealize>(node);
   const bool is_concurrent = loop && runs_concurrently(*loop);
@@ -102,7 +115,7 @@ void Schedule::count_kinds(NodeId node) {
   }
 }
 
-NodeId Schedule::index(const Stmt& stmt, NodeId parent, std::uint32_t slot, Detached* known) {
+NodeId ProgramTree::index(const Stmt& stmt, NodeId parent, std::uint32_t slot, Detached* known) {
   if (!statement_in(*stmt.get(), 0)) return no_node;
   const NodeId id = new_node(*stmt.get(), parent, slot);
   if (stmt.is<For>() || stmt.is<BlockRealize>()) enter(id, known);
@@ -120,7 +133,7 @@ NodeId Schedule::index(const Stmt& stmt, NodeId parent, std::uint32_t slot, Deta
 }
 
 /// Makes `next` follow the child `before` of a node, or its first child.
-void Schedule::set_next(NodeId parent, NodeId before, NodeId next) {
+void ProgramTree::set_next(NodeId parent, NodeId before, NodeId next) {
   if (before == no_node) {
     nodes_.edit(parent).first_child = next;
   } else {
@@ -128,7 +141,7 @@ void Schedule::set_next(NodeId parent, NodeId before, NodeId next) {
   }
 }
 
-void Schedule::link(NodeId node) {
+void ProgramTree::link(NodeId node) {
   const NodeId parent = nodes_[node].parent;
   NodeId before = no_node;
   NodeId after = nodes_[parent].first_child;
@@ -140,7 +153,7 @@ void Schedule::link(NodeId node) {
   set_next(parent, before, node);
 }
 
-void Schedule::unlink(NodeId node) {
+void ProgramTree::unlink(NodeId node) {
   const NodeId parent = nodes_[node].parent;
   NodeId before = no_node;
   for (NodeId child = nodes_[parent].first_child; child != node; child = nodes_[child].next) {
@@ -150,7 +163,7 @@ void Schedule::unlink(NodeId node) {
   nodes_.edit(node).next = no_node;
 }
 
-void Schedule::detach(NodeId node, Detached& into) {
+void ProgramTree::detach(NodeId node, Detached& into) {
   for (NodeId child = nodes_[node].first_child; child != no_node;) {
     const NodeId next = nodes_[child].next;
     deep_call([&] { detach(child, into); });
@@ -170,73 +183,8 @@ void Schedule::detach(NodeId node, Detached& into) {
   free_node(node);
 }
 
-void Schedule::enter(NodeId node, Detached* known) {
-  const auto take = [&](const Object* key) {
-    if (!known) return false;
-    const auto found = known->find(key);
-    if (found == known->end() || entities_[found->second].node != no_node) return false;
-    nodes_.edit(node).entity = found->second;
-    entities_.edit(found->second).node = node;
-    return true;
-  };
-  if (const auto* loop = as<For>(node)) {
-    if (!take(loop->loop_var.get())) new_entity(node);
-    return;
-  }
-  const Block& block = *as<BlockRealize>(node)->block;
-  const bool is_known =
-      take(&block) || (!block.iter_vars.empty() && take(block.iter_vars[0]->var.get()));
-  if (!is_known) {
-    new_entity(node);
-    return;
-  }
-  const std::uint32_t entity = nodes_[node].entity;
-  entities_.edit(entity).axes_are_injective = Known::not_yet;
-  if (entities_[entity].block_name == block.name_hint) return;
-  remove_name(entity);
-  entities_.edit(entity).block_name = block.name_hint;
-  add_name(functions_[entities_[entity].function].blocks, entity, block.name_hint);
-}
-
-std::uint32_t Schedule::new_entity(NodeId node) {
-  const auto number = static_cast<std::uint32_t>(entities_.size());
-  const std::uint32_t owner = function_of(nodes_[node].parent);
-  Entity& made = entities_.push_back({});
-  made.node = node;
-  made.function = owner;
-  nodes_.edit(node).entity = number;
-  Function& function = functions_[made.function];
-  if (const auto* loop = as<For>(node)) {
-    made.is_loop = true;
-    made.var = loop->loop_var;
-    add_name(function.loops, number, made.var->name);
-  } else {
-    made.block_name = as<BlockRealize>(node)->block->name_hint;
-    add_name(function.blocks, number, made.block_name);
-  }
-  return number;
-}
-
-void Schedule::end(std::uint32_t entity, std::uint32_t first_new, std::uint32_t end_new) {
-  remove_name(entity);
-  Entity& ended = entities_.edit(entity);
-  ended.node = no_node;
-  ended.ended_at = step();
-  ended.successors = first_new;
-  ended.successors_end = end_new;
-}
-
-void Schedule::end_detached(const Detached& detached, std::uint32_t first_new) {
-  const auto end_new = static_cast<std::uint32_t>(entities_.size());
-  for (const auto& [key, entity] : detached) {
-    if (entities_[entity].node == no_node && entities_[entity].ended_at == 0) {
-      end(entity, first_new, end_new);
-    }
-  }
-}
-
 /// Checks a node and what is inside it. Gives the number of loops that run at once.
-std::uint32_t Schedule::check_node(NodeId node, const Stmt& stmt) const {
+std::uint32_t ProgramTree::check_node(NodeId node, const Stmt& stmt) const {
   check(nodes_[node].object == stmt.get(), "schedule", "node {} is of another statement", node);
   if (const std::uint32_t entity = nodes_[node].entity; entity != no_node) {
     check(entities_[entity].node == node, "schedule", "handle {} is elsewhere", entity);
@@ -258,7 +206,7 @@ std::uint32_t Schedule::check_node(NodeId node, const Stmt& stmt) const {
   return at_once;
 }
 
-void Schedule::check_tree() const {
+void ProgramTree::check_tree() const {
   std::uint32_t at_once = 0;
   for (const Function& function : functions_) {
     const NodeId body = nodes_[function.root].first_child;

@@ -188,9 +188,17 @@ class Tile {
   /// Notes the condition in the iterations in which it is the hardest and the easiest to meet;
   /// false where they are not known.
   bool relax(const Expr& condition) {
+    Substitution hardest, easiest;
+    if (!find_ends(condition, hardest, easiest)) return false;
+    holds_in_all_.push_back(substitute(condition, hardest));
+    holds_in_some_.push_back(substitute(condition, easiest));
+    return true;
+  }
+
+  /// Where the condition is the hardest and the easiest to meet; false where that is not known.
+  bool find_ends(const Expr& condition, Substitution& hardest, Substitution& easiest) const {
     if (!is_timeless(condition)) return false;
     const auto comparison = arith::comparison_of(condition);
-    Substitution hardest, easiest;
     for (const For* loop : {&outer_, inner_}) {
       if (!uses_variable(condition, loop->loop_var)) continue;
       const Expr slope = comparison && !comparison->is_equality
@@ -202,10 +210,32 @@ class Tile {
       hardest[loop->loop_var] = *by > 0 ? last : loop->min;
       easiest[loop->loop_var] = *by > 0 ? loop->min : last;
     }
-    holds_in_all_.push_back(substitute(condition, hardest));
-    holds_in_some_.push_back(substitute(condition, easiest));
     return true;
   }
+
+  bool moves(const Expr& index) const {
+    return uses_variable(index, outer_.loop_var) || uses_variable(index, inner_->loop_var);
+  }
+
+  /// The index without minima with what does not move, and what holds where those change nothing;
+  /// null where that is not known.
+  Expr without_clamps(const Expr& index, std::vector<Expr>& holds) const {
+    bool all_known = true;
+    Rewriter rewrite;
+    rewrite.on<Min>([&](const Min& node) -> Expr {
+      const bool is_first = moves(node.a);
+      if (is_first == moves(node.b)) return rewrite.children(node);
+      const Expr& moving = is_first ? node.a : node.b;
+      const Expr condition = moving <= (is_first ? node.b : node.a);
+      Substitution hardest, easiest;
+      all_known = all_known && find_ends(condition, hardest, easiest);
+      holds.push_back(substitute(condition, hardest));
+      return moving;
+    });
+    const Expr plain = rewrite(index);
+    return all_known ? plain : Expr();
+  }
+
   bool find_loads() {
     std::vector<const Object*> stored;
     pre_order_visit(body_, [&](const Ref& ref) {
@@ -249,11 +279,14 @@ class Tile {
     }
     const DataType element = node.buffer->dtype;
     if (!is_timeless(index) || element.lanes != 1 || element.bits < 8 || element.is_bool() ||
-        lanes_of(element) < min_lanes) {
+        (lanes_of(element) < min_lanes && !fill_one_vector())) {
       return nullptr;
     }
-    const Expr along = slope_of(index, outer_.loop_var);
-    const Expr across = slope_of(index, inner_->loop_var);
+    std::vector<Expr> holds;
+    const Expr plain = without_clamps(index, holds);
+    if (!plain.defined()) return nullptr;
+    const Expr along = slope_of(plain, outer_.loop_var);
+    const Expr across = slope_of(plain, inner_->loop_var);
     const auto is = [](const Expr& slope, std::int64_t value) {
       return !slope.defined() || is_const_int(slope, value);
     };
@@ -262,7 +295,8 @@ class Tile {
       return nullptr;
     }
     const Expr start =
-        substitute(index, {{outer_.loop_var, outer_.min}, {inner_->loop_var, inner_->min}});
+        substitute(plain, {{outer_.loop_var, outer_.min}, {inner_->loop_var, inner_->min}});
+    std::ranges::move(holds, std::back_inserter(holds_in_all_));
     const Ptr<Buffer> tile = decl_buffer({int_imm(i32, rows_ * columns_)}, element,
                                          node.buffer->name + "_tile", "local");
     loads_.push_back({node.buffer, index, start, across, tile});
@@ -308,7 +342,49 @@ class Tile {
     }
   }
 
+  /// Whether the loops copy elements into neighbours of which a vector holds all.
+  bool fill_one_vector() const {
+    const auto* copy = written_.as<BufferStore>();
+    const auto* source = copy ? copy->value.as<BufferLoad>() : nullptr;
+    if (!source || copy->indices.size() != 1 ||
+        rows_ * columns_ * source->buffer->dtype.bits > vector_bits_) {
+      return false;
+    }
+    const Expr along = slope_of(copy->indices[0], outer_.loop_var);
+    const Expr next = slope_of(copy->indices[0], inner_->loop_var);
+    return along.defined() && next.defined() && is_const_int(next, 1) && is_const_int(along, rows_);
+  }
+
+  /// All elements as one vector.
+  Stmt interleaved() const {
+    const auto& copy = *written_.as<BufferStore>();
+    const Expr& index = copy.indices[0];
+    const CrossedLoad& from = loads_[0];
+    const auto line = [](const Expr& first, std::int64_t lanes) -> Expr {
+      return make(Ramp{.base = Analyzer().simplify(first),
+                       .stride = int_imm(first.dtype(), 1),
+                       .lanes = static_cast<int>(lanes)});
+    };
+    const DataType type = from.index.dtype();
+    std::vector<Expr> lines, places;
+    for (std::int64_t row = 0; row < rows_; ++row) {
+      const Expr first = from.start + cast(type, from.stride) * int_imm(type, row);
+      lines.push_back(loopsmith::load(from.buffer, {line(first, columns_)}));
+    }
+    for (std::int64_t column = 0; column < columns_; ++column) {
+      for (std::int64_t row = 0; row < rows_; ++row) {
+        places.push_back(int_imm(i32, row * columns_ + column));
+      }
+    }
+    const Expr start =
+        substitute(index, {{outer_.loop_var, outer_.min}, {inner_->loop_var, inner_->min}});
+    return store(copy.buffer,
+                 make(Shuffle{.vectors = std::move(lines), .indices = std::move(places)}),
+                 {line(start, rows_ * columns_)});
+  }
+
   Stmt transposed() const {
+    if (fill_one_vector()) return interleaved();
     std::vector<std::pair<Ptr<Var>, Expr>> definitions;
     std::vector<Stmt> parts;
     for (const CrossedLoad& each : loads_) fill(each, definitions, parts);

@@ -16,8 +16,14 @@ namespace loopsmith {
 ///
 /// The tile is cut into squares of the largest power of two lanes that divides both extents and
 /// that a vector of `vector_bits` holds. Under a condition the same is done where it holds in all
-/// of the tile, which is asked once. Loads of what the loops store, and those that a choice guards,
-/// stay where they are.
+/// of the tile, which is asked once; so is whether a minimum in an index changes nothing there.
+/// Loads of what the loops store, and those that a choice guards, stay where they are.
+///
+/// A copy of a tile that one vector holds, into neighbours, is one shuffle of its rows:
+///
+///     for i in vectorized(16):
+///       for j in vectorized(4):           B[x : x + 64] = shuffle of A[y : y + 16],
+///         B[x + i*4 + j] = A[y + j*m + i]  =>   ..., A[y + 3*m : y + 3*m + 16]
 Ptr<PrimFunc> transpose_in_registers(const Ptr<PrimFunc>& func, int vector_bits);
 
 }  // namespace loopsmith

@@ -62,10 +62,25 @@ def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
             B[i * 4 + j] = A_tile[i * 4 + j])");
 }
 
+TEST_F(TransposeInRegisters, shuffles_once_what_one_vector_holds) {
+  const Ptr<Buffer> a = decl_buffer({64}, i16, "A"), b = decl_buffer({64}, i16, "B");
+  const auto text = [&](int columns, int rows) {
+    const Stmt copy = tile(columns, rows, store(b, load(a, {j * 20 + i}), {i * rows + j + 3}));
+    return script(transpose_in_registers(function({a, b}, copy), 128));
+  };
+  EXPECT_NE(text(4, 2).find("B[3:11] = T.Shuffle([A[0:4], A[20:24]], [0, 4, 1, 5, 2, 6, 3, 7])"),
+            std::string::npos)
+      << text(4, 2);
+  // More than a vector.
+  EXPECT_EQ(text(8, 2).find("T.Shuffle("), std::string::npos) << text(8, 2);
+}
+
 TEST_F(TransposeInRegisters, computes_what_the_loops_compute_for_each_size_and_type) {
   for (const DataType type : {i8, i16, i32, f32, f64}) {
-    for (const int rows : {4, 8, 16, 32}) {
+    for (const int rows : {2, 4, 8, 16, 32}) {
       for (const int columns : {4, 8, 16, 24}) {
+        // Two rows are exchanged only where they are one vector.
+        if (rows == 2 && rows * columns * type.bits > 256) continue;
         const Ptr<Buffer> a = decl_buffer({rows * 40}, type, "A");
         const Ptr<Buffer> b = decl_buffer({columns * rows}, type, "B");
         const auto func = function(
@@ -95,6 +110,25 @@ TEST_F(TransposeInRegisters, asks_once_whether_a_condition_holds_in_all_of_the_t
   const std::string text = script(transpose_in_registers(func, 256));
   EXPECT_NE(text.find("if column * 8 + 7 < m and row * 8 + 7 < n:"), std::string::npos) << text;
   EXPECT_NE(text.find("if column * 8 < m and row * 8 < n:"), std::string::npos) << text;
+}
+
+TEST_F(TransposeInRegisters, asks_once_whether_a_minimum_changes_nothing) {
+  const Ptr<Buffer> a = decl_buffer({200}, i16, "A"), b = decl_buffer({64}, i16, "B");
+  const Ptr<Var> part = var("part");
+  const Stmt copy =
+      tile(4, 4, store(b, load(a, {j * 20 + min(part * 4 + i, 18)}), {part * 16 + i * 4 + j}));
+  const auto func = function({a, b}, for_loop(part, 0, 4, copy));
+  const std::string text = script(transpose_in_registers(func, 256));
+  EXPECT_NE(text.find("if part < 4:"), std::string::npos) << text;
+  EXPECT_NE(text.find("T.Shuffle([A[part * 4:part * 4 + 4]"), std::string::npos) << text;
+  EXPECT_NE(text.find("T.min(part * 4 + i, 18)"), std::string::npos) << text;
+  Argument from{.shape = {200}}, to{.shape = {64}};
+  for (int each = 0; each < 200; ++each) from.elements.push_back(each * 7 % 100);
+  to.elements.resize(64);
+  std::vector<Argument> before{from, to}, after = before;
+  evaluate(func, before);
+  evaluate(transpose_in_registers(func, 256), after);
+  EXPECT_EQ(before, after);
 }
 
 TEST_F(TransposeInRegisters, leaves_loads_of_what_is_stored_and_of_what_may_not_be_there) {

@@ -18,6 +18,7 @@ constexpr Choice choices[] = {
     {"no_signed_zeros", &FloatOptions::no_signed_zeros},
     {"reciprocal", &FloatOptions::reciprocal},
     {"approximate", &FloatOptions::approximate},
+    {"no_denormals", &FloatOptions::no_denormals},
 };
 
 }  // namespace
@@ -32,7 +33,7 @@ FloatOptions allow(FloatOptions options, std::span<const std::string> names) {
     }
     require(known, "unknown_fast_math",
             hint("it takes all, contract, reassociate, no_nans, no_infs, no_signed_zeros, "
-                 "reciprocal, approximate"),
+                 "reciprocal, approximate, no_denormals"),
             "fast_math: there is no '{}'", name);
   }
   return options;

@@ -14,6 +14,7 @@ struct FloatOptions {
   bool no_signed_zeros = false;  ///< The sign of a zero does not matter.
   bool reciprocal = false;       ///< `a / b` may become `a * (1 / b)`.
   bool approximate = false;      ///< Functions may be approximated.
+  bool no_denormals = false;     ///< Denormal numbers may count as zero.
 
   bool operator==(const FloatOptions&) const = default;
 };

@@ -200,6 +200,8 @@ CpuModel cpu_model_of(const Target& target, const BuildOptions& options) {
   CpuModel machine = back_end_of(target).machine_of(target);
   const ThreadPool* pool = options.runtime.pool.get();
   machine.cores = pool ? pool->num_threads() : default_num_threads();
+  const bool may_flush = options.contract && allow({}, options.fast_math).no_denormals;
+  if (!may_flush) machine.bfloat16_product = nullptr;
   return machine;
 }
 

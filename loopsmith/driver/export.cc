@@ -34,7 +34,8 @@ constexpr FloatName float_names[] = {{"contract", &FloatOptions::contract},
                                      {"no_infs", &FloatOptions::no_infs},
                                      {"no_signed_zeros", &FloatOptions::no_signed_zeros},
                                      {"reciprocal", &FloatOptions::reciprocal},
-                                     {"approximate", &FloatOptions::approximate}};
+                                     {"approximate", &FloatOptions::approximate},
+                                     {"no_denormals", &FloatOptions::no_denormals}};
 
 /// Before the numbers of helpers in the text of a request.
 constexpr std::string_view helper_prefix = "helper.";

@@ -21,6 +21,11 @@ struct CpuModel {
   int prefetch_bytes = 0;
   /// The instruction for a vector of sums of two products of 16-bit integers; null: there is none.
   const DotIntrinsic* dot_product = nullptr;
+  /// That for sums of four products of bytes.
+  const DotIntrinsic* byte_product = nullptr;
+  /// That for sums of two products of bfloat16. It takes denormal numbers for 0, so that it is here
+  /// only where that is allowed.
+  const DotIntrinsic* bfloat16_product = nullptr;
 };
 
 }  // namespace loopsmith

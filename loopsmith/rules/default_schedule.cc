@@ -8,6 +8,7 @@
 #include "loopsmith/rules/inline_elementwise.h"
 #include "loopsmith/rules/make_loops.h"
 #include "loopsmith/rules/overlap_check.h"
+#include "loopsmith/rules/pad_dot_products.h"
 #include "loopsmith/rules/rules.h"
 #include "loopsmith/rules/split_reduction.h"
 #include "loopsmith/rules/subject.h"
@@ -64,8 +65,10 @@ std::vector<BlockRV> take_rules(Schedule& schedule, const RuleContext& context) 
   if (schedule.func()->attrs.get_int("tir.is_scheduled", 0) != 0) return left;
   inline_elementwise(schedule);
   std::vector<Subject> subjects = subjects_of(schedule, context.machine);
-  if (split_long_reductions(schedule, subjects, context.machine)) {
-    subjects = subjects_of(schedule, context.machine);
+  for (const auto prepare : {split_long_reductions, pad_dot_products}) {
+    if (prepare(schedule, subjects, context.machine)) {
+      subjects = subjects_of(schedule, context.machine);
+    }
   }
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     const bool is_taken = std::ranges::any_of(cpu_rules(), [&](const Rule& rule) {

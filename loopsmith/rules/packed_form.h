@@ -6,6 +6,7 @@
 
 #include "loopsmith/ir/llvm_intrinsics.h"
 #include "loopsmith/rules/combination.h"
+#include "loopsmith/rules/dot_products.h"
 #include "loopsmith/rules/panels.h"
 #include "loopsmith/rules/register_tile.h"
 
@@ -24,6 +25,8 @@ struct PackedForm {
   std::optional<Combination> combination;
   /// Where products of the nest stand for those of pairs; see dot_product_packing.h.
   const DotIntrinsic* dot_product = nullptr;
+  /// How steps are summed by a tensor intrinsic, if they are: schedule_products.cc takes it.
+  std::optional<DotProduct> steps_together = {};
   Axis vector_axis;
   Axis row_axis;
   std::vector<Axis> reduction;

@@ -77,28 +77,52 @@ std::int64_t bytes_a_step(const PackedForm& form) {
   return bytes;
 }
 
-std::optional<Packing> packing_along(const Nest& nest, const CpuModel& machine,
-                                     const Axis& vector_axis, const Axis& row_axis,
-                                     std::vector<Panel> columns, const DotIntrinsic* dot_product) {
-  Packing packing{.form = {.nest = nest,
-                           .combination = combination_of(nest),
-                           .dot_product = dot_product,
-                           .vector_axis = vector_axis,
-                           .row_axis = row_axis,
-                           .reduction = nest.reduction(),
-                           .columns = std::move(columns),
-                           .rows = row_panels(nest, vector_axis, row_axis),
-                           .tile = {},
-                           .block_count = nullptr},
-                  .outer = {},
-                  .items = {},
-                  .blocks = {},
-                  .grid = {}};
+/// The axis in vectors and the one whose results share columns.
+struct TileAxes {
+  Axis vector, row;
+};
+
+std::optional<TileAxes> tile_axes_of(const Nest& nest) {
+  const std::optional<Axis> vector_axis = contiguous_axis(nest);
+  if (!vector_axis || nest.reduction().empty()) return std::nullopt;
+  const std::optional<Axis> row_axis = row_axis_of(nest, *vector_axis);
+  return row_axis ? std::optional(TileAxes{*vector_axis, *row_axis}) : std::nullopt;
+}
+
+PackedForm form_of(const Nest& nest, const TileAxes& axes) {
+  return {.nest = nest,
+          .combination = combination_of(nest),
+          .vector_axis = axes.vector,
+          .row_axis = axes.row,
+          .reduction = nest.reduction(),
+          .columns = {},
+          .rows = {},
+          .tile = {},
+          .block_count = nullptr};
+}
+
+/// The longest block of the reduction whose panels a task's part of the cache holds.
+std::int64_t longest_block(const PackedForm& form, const CpuModel& machine) {
+  const std::int64_t depth = form.steps_together ? form.steps_together->depth : 1;
+  return std::clamp<std::int64_t>(budget_of(machine) / 2 / bytes_a_step(form) / depth, 1,
+                                  form.rows.empty() ? max_steps : max_steps_of_rows) *
+         depth;
+}
+
+/// Chooses the tile of a form that has its panels.
+void choose_tile(PackedForm& form, const CpuModel& machine) {
+  form.tile =
+      choose_register_tile(form.nest, form.row_axis, form.vector_axis, lanes_of(form.nest, machine),
+                           machine, !form.rows.empty() && !form.steps_together);
+  form.columns_fit = divides(form.vector_axis, form.tile.width());
+}
+
+/// What there is of a form that has its tile.
+std::optional<Packing> packing_along(PackedForm made, const CpuModel& machine) {
+  Packing packing{.form = std::move(made), .outer = {}, .items = {}, .blocks = {}, .grid = {}};
   PackedForm& form = packing.form;
-  form.tile = choose_register_tile(nest, row_axis, vector_axis, lanes_of(nest, machine), machine,
-                                   !form.rows.empty());
-  form.columns_fit = divides(vector_axis, form.tile.width());
-  for (const Axis& axis : nest.spatial()) {
+  const Axis &vector_axis = form.vector_axis, &row_axis = form.row_axis;
+  for (const Axis& axis : form.nest.spatial()) {
     if (axis.var.same_as(vector_axis.var) || axis.var.same_as(row_axis.var)) continue;
     const bool moves = std::ranges::any_of(
         form.columns, [&](const Panel& panel) { return uses_variable(panel.source, axis.var); });
@@ -107,14 +131,27 @@ std::optional<Packing> packing_along(const Nest& nest, const CpuModel& machine,
   const Expr tiles = tiles_along(row_axis, form.tile.rows);
   const Ptr<Var> tile_row = var(row_axis.var->name + "_o", tiles.dtype());
   packing.items.push_back({tile_row, zero_of(tiles.dtype()), tiles, false});
-  const std::int64_t steps =
-      std::clamp<std::int64_t>(budget_of(machine) / 2 / bytes_a_step(form), 1,
-                               form.rows.empty() ? max_steps : max_steps_of_rows);
-  auto blocks = cut_reduction(form.reduction, steps);
+  auto blocks = cut_reduction(form.reduction, longest_block(form, machine));
   if (!blocks) return std::nullopt;
   packing.blocks = *std::move(blocks);
   form.block_count = packing.blocks.count;
   return packing;
+}
+
+/// How many steps there are with those that make all blocks alike, and whole groups.
+std::int64_t even_steps(const PackedForm& form, const CpuModel& machine) {
+  const DotProduct& dot = *form.steps_together;
+  const std::int64_t extent = *constant_extent(dot.steps);
+  const bool is_cut = dot.steps.var.same_as(form.reduction[0].var);
+  const auto inner = point_count({form.reduction.begin() + 1, form.reduction.end()});
+  const std::int64_t most =
+      is_cut ? std::max(longest_block(form, machine) / inner.value_or(1) / dot.depth,
+                        std::int64_t{1}) *
+                   dot.depth
+             : extent;
+  const std::int64_t blocks = (extent + most - 1) / most;
+  const std::int64_t groups = (extent + blocks * dot.depth - 1) / (blocks * dot.depth);
+  return blocks * groups * dot.depth;
 }
 
 }  // namespace
@@ -136,21 +173,44 @@ Expr Packing::pays() const {
 }
 
 std::optional<Packing> packing_of(const Nest& nest, const CpuModel& machine) {
-  const std::optional<Axis> vector_axis = contiguous_axis(nest);
-  if (!vector_axis || nest.reduction().empty()) return std::nullopt;
-  const std::optional<Axis> row_axis = row_axis_of(nest, *vector_axis);
-  if (!row_axis) return std::nullopt;
+  const std::optional<TileAxes> axes = tile_axes_of(nest);
+  if (!axes) return std::nullopt;
   const DotIntrinsic* pairs = machine.dot_product;
   const bool fills_pairs =
-      pairs && constant_extent(*vector_axis).value_or(pairs->result.lanes) >= pairs->result.lanes;
-  const auto paired = fills_pairs ? with_pairs(nest, *vector_axis) : std::nullopt;
-  const Nest& packed = paired ? *paired : nest;
-  std::vector<Panel> columns = column_panels(packed, *vector_axis, *row_axis);
-  if (columns.empty()) return std::nullopt;
-  std::optional<Packing> packing = packing_along(packed, machine, *vector_axis, *row_axis,
-                                                 std::move(columns), paired ? pairs : nullptr);
+      pairs && constant_extent(axes->vector).value_or(pairs->result.lanes) >= pairs->result.lanes;
+  const auto paired = fills_pairs ? with_pairs(nest, axes->vector) : std::nullopt;
+  PackedForm form = form_of(paired ? *paired : nest, *axes);
+  form.dot_product = paired ? pairs : nullptr;
+  form.columns = column_panels(form.nest, axes->vector, axes->row);
+  if (form.columns.empty()) return std::nullopt;
+  form.rows = row_panels(form.nest, axes->vector, axes->row);
+  choose_tile(form, machine);
+  std::optional<Packing> packing = packing_along(std::move(form), machine);
   const bool pays = packing && !is_const_int(packing->pays(), 0);
   return pays ? std::move(packing) : std::nullopt;
+}
+
+std::optional<DotPacking> dot_packing_of(const Nest& nest, const CpuModel& machine) {
+  const std::optional<TileAxes> axes = tile_axes_of(nest);
+  if (!axes || !point_count(nest.axes)) return std::nullopt;
+  const auto dot = dot_product_of(nest, axes->vector, axes->row, machine);
+  if (!dot) return std::nullopt;
+  PackedForm form = form_of(nest, *axes);
+  form.steps_together = dot;
+  form.columns = {Panel{.source = dot->column, .axes = {}}};
+  if (dot->copies_rows) form.rows = {Panel{.source = dot->row, .axes = {}}};
+  choose_tile(form, machine);
+  if (form.tile.lanes != dot->lanes) return std::nullopt;
+  const std::int64_t steps = even_steps(form, machine);
+  for (Axis& axis : form.reduction) {
+    if (axis.var.same_as(dot->steps.var)) axis.extent = int_imm(axis.extent.dtype(), steps);
+  }
+  auto packing = packing_along(std::move(form), machine);
+  if (!packing || !packing->blocks.exact || !is_const_int(packing->pays(), 1)) return std::nullopt;
+  const bool is_whole = !packing->form.is_cut() ||
+                        !dot->steps.var.same_as(packing->form.reduction[0].var) ||
+                        packing->blocks.size % dot->depth == 0;
+  return is_whole ? std::optional(DotPacking{*std::move(packing), steps}) : std::nullopt;
 }
 
 void choose_grid(Packing& packing, const CpuModel& machine) {

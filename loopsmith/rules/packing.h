@@ -38,6 +38,16 @@ struct Packing {
 /// Nothing for a nest of another form, or with too few rows.
 std::optional<Packing> packing_of(const Nest& nest, const CpuModel& machine);
 
+/// That of a sum of products for which the processor has an instruction; it goes by steps alone.
+/// Where `steps` of the reduction are to be more than there are, as many zeros make it so.
+struct DotPacking {
+  Packing packing;
+  std::int64_t steps = 0;
+
+  bool is_whole() const { return constant_extent(packing.form.steps_together->steps) == steps; }
+};
+std::optional<DotPacking> dot_packing_of(const Nest& nest, const CpuModel& machine);
+
 /// Chooses what is a task, and what becomes of last rows.
 void choose_grid(Packing& packing, const CpuModel& machine);
 

@@ -10,6 +10,7 @@
 #include "loopsmith/rules/loop_steps.h"
 #include "loopsmith/rules/packing.h"
 #include "loopsmith/schedule/primitives/annotate.h"
+#include "loopsmith/schedule/primitives/blockize.h"
 #include "loopsmith/schedule/primitives/cache_expression.h"
 #include "loopsmith/schedule/primitives/cache_write.h"
 #include "loopsmith/schedule/primitives/compute_at.h"
@@ -19,9 +20,12 @@
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/pad_axes.h"
 #include "loopsmith/schedule/primitives/redefine_buffer.h"
+#include "loopsmith/schedule/primitives/reindex.h"
+#include "loopsmith/schedule/primitives/relatives.h"
 #include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
 #include "loopsmith/schedule/primitives/split.h"
+#include "loopsmith/schedule/primitives/tensorize.h"
 
 namespace loopsmith {
 namespace {
@@ -68,6 +72,8 @@ class ProductSteps {
   bool tile_results();
   std::vector<LoopRV> cut_rows(std::vector<LoopRV> items, LoopRV tiles);
   void sum_in_tile();
+  bool is_grouped(const Axis& axis) const;
+  std::vector<LoopRV> cut_groups(LoopRV steps);
   void fill_panel(const PanelCopy& copy, const std::optional<LoopRV>& place);
   void choose_kinds();
   void run_on_threads();
@@ -126,6 +132,7 @@ PanelCopy ProductSteps::copy(const Panel& panel, const Axis& across, std::int64_
   PanelCopy made{.panel = &panel, .across = across, .width = width, .block = {}, .axes = {}};
   IndexMap map;
   std::vector<Expr> outer, inner;
+  Expr group;  // The place in a group of steps; null where steps are taken one by one.
   const Ptr<Buffer> source = accesses_in(make(Evaluate{.value = panel.source}))[0].buffer;
   for (const Axis& axis : axes_) {
     const Ptr<Var> index = var(axis.var->name, axis.var->dtype);
@@ -135,6 +142,12 @@ PanelCopy ProductSteps::copy(const Panel& panel, const Axis& across, std::int64_
     if (!uses_variable(panel.source, used.var)) continue;
     made.axes.push_back(axis);
     if (is_axis(axis, across)) continue;
+    if (is_grouped(axis)) {
+      const Expr depth = int_imm(index->dtype, form_.steps_together->depth);
+      inner.push_back(floordiv(index, depth));
+      group = floormod(index, depth);
+      continue;
+    }
     (axis.reduce ? inner : outer).push_back(index);
   }
   const auto number =
@@ -145,8 +158,15 @@ PanelCopy ProductSteps::copy(const Panel& panel, const Axis& across, std::int64_
   map.final_indices = outer;
   map.final_indices.push_back(floordiv(index, size));
   map.final_indices.insert(map.final_indices.end(), inner.begin(), inner.end());
-  map.final_indices.push_back(floormod(index, size));
-  made.block = cache_expression(schedule_, sums_, source->name, "global", make(std::move(map)));
+  const Expr place = floormod(index, size);
+  if (!group.defined()) {
+    map.final_indices.push_back(place);
+    made.block = cache_expression(schedule_, sums_, source->name, "global", make(std::move(map)));
+    return made;
+  }
+  const Expr depth = int_imm(place.dtype(), form_.steps_together->depth);
+  map.final_indices.push_back(place * depth + group);
+  made.block = reindex_cache_read(schedule_, sums_, source->name, "global", make(std::move(map)));
   return made;
 }
 
@@ -240,12 +260,24 @@ bool ProductSteps::tile_results() {
   return true;
 }
 
+/// Whether several steps of the axis are summed by one instruction.
+bool ProductSteps::is_grouped(const Axis& axis) const {
+  return form_.steps_together && is_axis(axis, form_.steps_together->steps);
+}
+
+/// The loop over groups of steps, and that over the steps of one.
+std::vector<LoopRV> ProductSteps::cut_groups(LoopRV steps) {
+  const auto [group, step] =
+      split(schedule_, steps, {infer, form_.steps_together->depth}).take<2>();
+  return {group, step};
+}
+
 /// Computes the sums of a tile where it is written: cleared, summed up, stored.
 void ProductSteps::sum_in_tile() {
   compute_at(schedule_, sums_, *tile_, /*preserve_unit_loops=*/true);
   const Handles<LoopRV> loops = get_loops(schedule_, sums_);
   const std::size_t first = loops.size() - axes_.size();
-  std::vector<LoopRV> order, reduction;
+  std::vector<LoopRV> order, reduction, groups;
   std::optional<LoopRV> row, column;
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     const LoopRV loop = loops[first + i];
@@ -253,15 +285,20 @@ void ProductSteps::sum_in_tile() {
       row = loop;
     } else if (is_axis(axes_[i], form_.vector_axis)) {
       column = loop;
+    } else if (is_grouped(axes_[i])) {
+      groups = cut_groups(loop);
     } else {
       (axes_[i].reduce ? reduction : order).push_back(loop);
     }
   }
   const auto [vector, lane] = split(schedule_, *column, {infer, form_.tile.lanes}).take<2>();
+  if (!groups.empty()) reduction.push_back(groups[0]);
   const LoopRV outermost = reduction[0];
   append(order, reduction);
   append(order, {*row, vector, lane});
+  if (!groups.empty()) order.push_back(groups[1]);
   reorder(schedule_, order);
+  if (!groups.empty()) sums_ = blockize(schedule_, lane);
   init_ = decompose_reduction(schedule_, sums_, outermost);
 }
 
@@ -270,13 +307,19 @@ void ProductSteps::fill_panel(const PanelCopy& copy, const std::optional<LoopRV>
   if (place) compute_at(schedule_, copy.block, *place, /*preserve_unit_loops=*/true);
   const Handles<LoopRV> loops = get_loops(schedule_, copy.block);
   const std::size_t first = loops.size() - copy.axes.size();
-  std::vector<LoopRV> order, steps;
+  std::vector<LoopRV> order, steps, groups;
   std::optional<LoopRV> across;
   for (std::size_t i = 0; i < copy.axes.size(); ++i) {
-    const bool is_across = is_axis(copy.axes[i], copy.across);
-    if (is_across) across = loops[first + i];
-    if (!is_across) (copy.axes[i].reduce ? steps : order).push_back(loops[first + i]);
+    const LoopRV loop = loops[first + i];
+    if (is_axis(copy.axes[i], copy.across)) {
+      across = loop;
+    } else if (is_grouped(copy.axes[i])) {
+      groups = cut_groups(loop);
+    } else {
+      (copy.axes[i].reduce ? steps : order).push_back(loop);
+    }
   }
+  if (!groups.empty()) steps.push_back(groups[0]);
   if (is_contiguous_along(*copy.panel, copy.across)) {
     const auto [tile, vector, lane] =
         split(schedule_, *across,
@@ -286,9 +329,11 @@ void ProductSteps::fill_panel(const PanelCopy& copy, const std::optional<LoopRV>
     order.push_back(tile);
     append(order, steps);
     append(order, {vector, lane});
+    if (!groups.empty()) order.push_back(groups[1]);
     reorder(schedule_, order);
     unroll(schedule_, vector);
     vectorize(schedule_, lane);
+    if (!groups.empty()) vectorize(schedule_, groups[1]);
     return;
   }
   const auto [tile, column] = split(schedule_, *across, {infer, copy.width}).take<2>();
@@ -298,16 +343,25 @@ void ProductSteps::fill_panel(const PanelCopy& copy, const std::optional<LoopRV>
   steps.pop_back();
   append(order, steps);
   append(order, {line, column, step});
+  if (!groups.empty()) order.push_back(groups[1]);
   reorder(schedule_, order);
+  if (!groups.empty()) vectorize(schedule_, groups[1]);
 }
 
 void ProductSteps::choose_kinds() {
+  const bool has_vectors = form_.steps_together.has_value();
+  if (has_vectors) tensorize(schedule_, sums_, form_.steps_together->intrin.c_str());
   for (const BlockRV block : {sums_, *init_, results_}) {
+    const bool is_of_vectors = has_vectors && block.index != results_.index;
     const Handles<LoopRV> loops = get_loops(schedule_, block);
-    unroll(schedule_, loops[loops.size() - 3]);
-    unroll(schedule_, loops[loops.size() - 2]);
-    vectorize(schedule_, loops.back());
+    const std::size_t end = loops.size() - (is_of_vectors ? 0 : 1);
+    unroll(schedule_, loops[end - 2]);
+    unroll(schedule_, loops[end - 1]);
+    if (!is_of_vectors) vectorize(schedule_, loops.back());
   }
+  if (!has_vectors) return;
+  const BlockRV inside = get_child_blocks(schedule_, *init_)[0];
+  vectorize(schedule_, get_loops(schedule_, inside).back());
 }
 
 /// True where tiles or tasks are not all whole.
@@ -340,9 +394,10 @@ bool ProductSteps::take(const std::vector<NestLoop>& loops) {
   if (!place && !tasks_.empty()) place = tasks_.back();
   for (const PanelCopy& each : rows) fill_panel(each, group_ ? group_ : place);
   for (const PanelCopy& each : columns) fill_panel(each, place);
-  choose_kinds();
   if (block_loop_) decompose_reduction(schedule_, results_, *block_loop_);
+  // Before an intrinsic hides which elements of a panel are read, and that they are the task's own.
   run_on_threads();
+  choose_kinds();
   if (!has_guards()) return true;
   // No copy of the loops without the conditions of the last ones is worth its code.
   const Handles<LoopRV> around = get_loops(schedule_, results_);
@@ -373,7 +428,12 @@ bool schedule_products(Schedule& schedule, const Subject& subject, const RuleCon
   const Nest& nest = subject.nests[0];
   const auto points = point_count(nest.axes);
   if (nest.reduction().empty() || !points || *points == 0 || !nest.streamed.empty()) return false;
-  std::optional<Packing> packing = packing_of(nest, context.machine);
+  std::optional<Packing> packing;
+  if (auto dots = dot_packing_of(nest, context.machine); dots && dots->is_whole()) {
+    packing = std::move(dots->packing);
+  } else {
+    packing = packing_of(nest, context.machine);
+  }
   if (!packing || !is_plain(*packing) || !is_const_int(packing->pays(), 1)) return false;
   const auto loops = look_up_loops(schedule, nest);
   if (!loops) return false;

@@ -25,6 +25,15 @@ constexpr CpuModel machine{.vector_bytes = 32, .vector_registers = 16, .cores = 
 constexpr CpuModel small_cache{
     .vector_bytes = 32, .vector_registers = 16, .cores = 2, .core_cache_bytes = 1 << 13};
 
+/// With instructions for sums of four products of bytes.
+const CpuModel with_bytes = [] {
+  CpuModel model{.vector_bytes = 64, .vector_registers = 32, .cores = 2};
+  for (const DotIntrinsic& each : dot_intrinsics()) {
+    if (each.a == u8 && each.result.lanes == 16) model.byte_product = &each;
+  }
+  return model;
+}();
+
 /// The steps of the default schedule, which is checked.
 std::string steps_of(const Ptr<PrimFunc>& func, const std::vector<Argument>& arguments,
                      const CpuModel& on = machine) {
@@ -203,6 +212,48 @@ TEST(schedule_products, pads_pictures_as_it_packs_them) {
       steps_of(te::create_prim_func({x, w, out}),
                {numbers({3, 9, 20}), numbers({22, 3, 3, 3}, 2), numbers({22, 9, 20})});
   EXPECT_EQ(count(steps, "sch.cache_expression("), 1) << steps;
+}
+
+/// The steps for C[i, j] = sum of A[i, k] * B[k, j] of bytes.
+std::string steps_of_bytes(const Sizes& sizes, CpuModel on = with_bytes) {
+  const auto [n, m, l] = sizes;
+  const Tensor a = placeholder({n, l}, i8, "A"), b = placeholder({l, m}, i8, "B");
+  const te::IterVar k = reduce_axis(0, l, "k");
+  const Tensor c = compute(
+      {n, m},
+      [&](const Expr& i, const Expr& j) {
+        return te::sum(cast(i32, a(i, k)) * cast(i32, b(k, j)), {k});
+      },
+      "C");
+  return steps_of(te::create_prim_func({a, b, c}),
+                  {numbers({n, l}), numbers({l, m}, 2), numbers({n, m})}, on);
+}
+
+TEST(schedule_products, sums_bytes_by_an_instruction) {
+  for (const auto& sizes : {Sizes{16, 64, 8}, {13, 70, 12}}) {
+    const std::string steps = steps_of_bytes(sizes);
+    EXPECT_EQ(count(steps, "\"dot_16x4_i8i8_vnni\""), 1) << steps;
+    EXPECT_EQ(count(steps, "sch.pad_einsum("), 0) << steps;
+  }
+}
+
+TEST(schedule_products, adds_zeros_where_groups_do_not_cover_the_steps) {
+  const std::string steps = steps_of_bytes({13, 70, 11});
+  EXPECT_EQ(count(steps, "padding=[1, 1, 12]"), 1) << steps;
+  EXPECT_EQ(count(steps, "sch.tensorize("), 1) << steps;
+}
+
+TEST(schedule_products, makes_blocks_of_bytes_alike) {
+  CpuModel on = with_bytes;
+  on.core_cache_bytes = 1 << 13;  // Panels of 16 steps.
+  const std::string steps = steps_of_bytes({8, 64, 40}, on);
+  EXPECT_EQ(count(steps, "padding=[1, 1, 48]"), 1) << steps;
+  EXPECT_EQ(count(steps, "sch.rfactor("), 1) << steps;
+  EXPECT_EQ(count(steps, "sch.tensorize("), 1) << steps;
+}
+
+TEST(schedule_products, leaves_results_that_fill_no_vector) {
+  EXPECT_EQ(count(steps_of_bytes({16, 15, 8}), "sch.tensorize("), 0);
 }
 
 }  // namespace schedule_products_test

@@ -157,7 +157,7 @@ def build(
         Whether ``a * b + c`` may be rounded once.
     fast_math
         What else may go, by name: ``reassociate``, ``no_nans``, ``no_infs``, ``no_signed_zeros``,
-        ``reciprocal``, ``approximate``; True or ``"all"``: all of it.
+        ``reciprocal``, ``approximate``, ``no_denormals``; True or ``"all"``: all of it.
     num_threads
         How many threads run parallel loops; the module then has threads of its own. By default
         all modules share one for each processor.

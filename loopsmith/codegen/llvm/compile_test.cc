@@ -224,7 +224,7 @@ TEST(float_options, are_named) {
   EXPECT_STREQ(error_of([] { allow({}, std::vector<std::string>{"quick"}); }).what(),
                "fast_math: there is no 'quick'\n"
                "  hint: it takes all, contract, reassociate, no_nans, no_infs, no_signed_zeros, "
-               "reciprocal, approximate");
+               "reciprocal, approximate, no_denormals");
 }
 
 }  // namespace

@@ -12,13 +12,15 @@ namespace {
 /// By measurement: a page is too near, four pages gain nothing more.
 constexpr int prefetch_bytes = 8192;
 
-/// The instruction that sums most products of 16-bit integers in vectors of so many bits; null
-/// where there is none.
-const DotIntrinsic* pair_products_of(const Target& target, int vector_bits) {
+/// The instruction that sums products of operands of type `a` in vectors of `result`; null where
+/// there is none.
+const DotIntrinsic* dot_product_of(const Target& target, DataType a, DataType result) {
   for (const DotIntrinsic& each : dot_intrinsics()) {
-    const bool fits = each.a == i16 && each.b == i16 && each.group == 2 &&
-                      each.result == i32.with_lanes(vector_bits / 32);
-    if (fits && has_features(target, std::string(each.features))) return &each;
+    const bool fits = each.a == a && each.result == result;
+    if (!fits) continue;
+    const bool has_other =
+        !each.or_these.empty() && has_features(target, std::string(each.or_these));
+    if (has_other || has_features(target, std::string(each.features))) return &each;
   }
   return nullptr;
 }
@@ -41,13 +43,19 @@ class LlvmBackEnd final : public BackEnd {
   CpuModel machine_of(const Target& target) const override {
     const int vector_bytes = vector_bits(target) / 8;
     const bool is_x86 = x86_vector_bits(target) > 0;
+    const auto dot_product = [&](DataType a, DataType sum) {
+      return is_x86 ? dot_product_of(target, a, sum.with_lanes(vector_bytes / sum.bytes()))
+                    : nullptr;
+    };
     return {.vector_bytes = vector_bytes,
             .vector_registers = has_features(target, "+avx512vl") ? 32 : 16,
             .core_cache_bytes =
                 is_foreign(target) ? CpuModel().core_cache_bytes : own_core_cache_bytes(),
             .streamed_bytes = is_x86 ? vector_bytes : 0,
             .prefetch_bytes = is_x86 ? prefetch_bytes : 0,
-            .dot_product = is_x86 ? pair_products_of(target, vector_bytes * 8) : nullptr};
+            .dot_product = dot_product(i16, i32),
+            .byte_product = dot_product(u8, i32),
+            .bfloat16_product = dot_product(bf16, f32)};
   }
 
   Ptr<PrimFunc> adapted(const Ptr<PrimFunc>& func, const Target& target) const override {

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <vector>
 
+#include "loopsmith/schedule/intrinsics/dot_intrins.h"
 #include "loopsmith/schedule/intrinsics/tensor_core_intrins.h"
 #include "loopsmith/schedule/intrinsics/tensor_intrin.h"
 
@@ -112,8 +113,9 @@ std::span<const BuiltinIntrin> builtin_intrins() {
   };
   static const auto* all = [&] {
     auto* made = new std::vector<BuiltinIntrin>(std::begin(of_processors), std::end(of_processors));
-    const auto& of_gpus = tensor_core_intrins();
-    made->insert(made->end(), of_gpus.begin(), of_gpus.end());
+    for (const auto* more : {&dot_intrins(), &tensor_core_intrins()}) {
+      made->insert(made->end(), more->begin(), more->end());
+    }
     return made;
   }();
   return *all;

@@ -6,12 +6,10 @@
 #include <optional>
 #include <unordered_set>
 
-#include "loopsmith/arith/reducers.h"
+#include "loopsmith/arith/conjuncts.h"
 #include "loopsmith/arith/reduction_init.h"
-#include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/primitives/get_block.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
@@ -20,197 +18,15 @@
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/thread_axes.h"
-#include "loopsmith/transform/warp_reduction.h"
+#include "loopsmith/transform/thread_reduction_form.h"
 
 namespace loopsmith {
 namespace {
 
 using Values = std::vector<Expr>;
 
-/// What a reduction combines, in terms of the loops around its block.
-struct Combination {
-  std::vector<Ptr<Buffer>> results;
-  Values place;   ///< The element of each result.
-  Values start;   ///< What each thread begins with.
-  Values init;    ///< What the results begin with besides; none: that is in `start`.
-  Values source;  ///< What each step brings.
-  std::function<Values(const Values&, const Values&)> combine;
-};
-
-std::optional<Combination> combination_of(const BlockRealize& realize) {
-  const Block& block = *realize.block;
-  if (!block.alloc_buffers.empty() || !block.match_buffers.empty()) return {};
-  Substitution axes;
-  for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
-    axes[block.iter_vars[i]->var] = realize.iter_values[i];
-  }
-  const auto bound = [&](const Values& values) {
-    Values result;
-    for (const Expr& value : values) result.push_back(substitute(value, axes));
-    return result;
-  };
-  Combination made;
-  if (const auto known = reduction_of(block)) {
-    std::vector<DataType> types;
-    for (const auto& buffer : known->buffers) types.push_back(buffer->dtype);
-    made.results = known->buffers;
-    made.place = bound(known->indices);
-    made.source = bound(known->sources);
-    made.combine = known->reducer->combine;
-    made.init = bound(known->init);
-    made.start = made.init;
-    if (known->reducer->identity) made.start = known->reducer->identity(types);
-    const auto is_equal = [](const Expr& a, const Expr& b) { return structural_equal(a, b); };
-    if (std::ranges::equal(made.start, made.init, is_equal)) made.init.clear();
-  } else {
-    const auto* store = block.body.as<BufferStore>();
-    const auto accumulation = store && !block.init ? accumulation_of(*store) : std::nullopt;
-    if (!accumulation) return {};
-    const Combiner combiner = accumulation->combiner;
-    made.results = {store->buffer};
-    made.place = bound(store->indices);
-    made.source = bound({accumulation->operand});
-    made.start = {neutral_element(combiner, store->buffer->dtype)};
-    made.init = {load(store->buffer, made.place)};
-    made.combine = [combiner](const Values& a, const Values& b) {
-      return Values{combined(combiner, a[0], b[0])};
-    };
-  }
-  // What it reads of its own results are other elements, which may not be there yet.
-  for (const Expr& source : made.source) {
-    for (const Ptr<Buffer>& buffer : free_buffers(source)) {
-      const auto is_result = [&](const Ptr<Buffer>& result) {
-        return result->data.same_as(buffer->data);
-      };
-      if (std::ranges::any_of(made.results, is_result)) return {};
-    }
-  }
-  return made;
-}
-
 bool is_plain(const For& loop) {
   return is_const_int(loop.min, 0) && is_const_int(loop.step, 1);
-}
-
-bool uses_any(const Ref& expr, const std::vector<Ptr<Var>>& variables) {
-  return std::ranges::any_of(variables,
-                             [&](const auto& each) { return uses_variable(expr, each); });
-}
-
-/// A block that reduces over loops which are bound to threads, and the loops around it.
-struct ThreadReduction {
-  Ptr<BlockRealize> realize;
-  std::vector<Ptr<For>> outer;    ///< Around all that follow, bound to other axes of threads.
-  std::vector<Ptr<For>> threads;  ///< The loops over the threads that are reduced over.
-  std::vector<Ref> around;        ///< The statements around those, from the outside in.
-  bool is_in_launch = false;      ///< Loops over threads or blocks are around them.
-};
-
-/// Finds the first reduction over threads by a block of a wanted name.
-class ReductionFinder {
- public:
-  using IsWanted = std::function<bool(const std::string&)>;
-
-  ReductionFinder(const Stmt& body, IsWanted is_wanted) : is_wanted_(std::move(is_wanted)) {
-    visit(body);
-  }
-  std::optional<ThreadReduction> found;
-
- private:
-  void visit(const Ref& ref) {
-    if (found || is_expr(*ref.get())) return;
-    if (const auto* realize = ref.as<BlockRealize>()) look_at(*realize);
-    around_.push_back(ref);
-    deep_call([&] {
-      for_each_child(*ref.get(), [&](const Ref& child, Role role) {
-        if (role != Role::thread && !child.is<Buffer>()) visit(child);
-      });
-    });
-    around_.pop_back();
-  }
-
-  void look_at(const BlockRealize& realize) {
-    if (!is_wanted_(realize.block->name_hint)) return;
-    ThreadReduction made{.realize = Ptr<BlockRealize>(&realize)};
-    for (const Ref& ref : around_) {
-      const auto* loop = ref.as<For>();
-      const ThreadAxis axis = loop ? thread_axis_of(*loop) : ThreadAxis::none;
-      const bool is_thread = is_thread_axis(axis);
-      const bool reduces = is_thread && arith::is_reduction_loop(realize, loop->loop_var);
-      if (made.threads.empty() && !reduces) {
-        made.around.push_back(ref);
-        made.is_in_launch |= is_block_axis(axis);
-      }
-      if (is_thread) (reduces ? made.threads : made.outer).emplace_back(loop);
-    }
-    made.is_in_launch |= !made.outer.empty();
-    if (!made.threads.empty()) found = std::move(made);
-  }
-
-  IsWanted is_wanted_;
-  std::vector<Ref> around_;
-};
-
-/// True when all threads of a block come by at the loops that are reduced over, or none does.
-bool is_reached_by_all(const ThreadReduction& reduction) {
-  std::vector<Ptr<Var>> differing;
-  for (const Ptr<For>& loop : reduction.outer) differing.push_back(loop->loop_var);
-  const auto is_same = [&](const Expr& value) {
-    bool loads = false;
-    pre_order_visit(value, [&](const Ref& ref) {
-      loads = loads || ref.is<BufferLoad>();
-      return !loads;
-    });
-    return !loads && !uses_any(value, differing);
-  };
-  bool is_in_launch = false;
-  for (const Ref& ref : reduction.around) {
-    const auto* loop = ref.as<For>();
-    is_in_launch |= loop && is_launch_loop(Stmt(loop));
-    if (!is_in_launch) continue;
-    const auto* branch = ref.as<IfThenElse>();
-    if (branch && !is_same(branch->condition)) return false;
-    if (loop && !(is_same(loop->min) && is_same(loop->extent))) return false;
-    // What their names stand for may differ.
-    if (ref.is<While>() || ref.is<BlockRealize>() || ref.is<LetStmt>()) return false;
-  }
-  return true;
-}
-
-/// The groups in which warps do the reduction; none where it goes through memory.
-std::optional<WarpGroup> warps_of(const ThreadReduction& reduction, int warp_size) {
-  const Ptr<For>& threads = reduction.threads[0];
-  if (reduction.threads.size() != 1 || thread_axis_of(*threads) != ThreadAxis::thread_x ||
-      !is_reached_by_all(reduction)) {
-    return {};
-  }
-  const auto is_launch = [](const Ref& ref) {
-    const auto* loop = ref.as<For>();
-    return loop && is_launch_loop(Stmt(loop));
-  };
-  const std::int64_t* count = as_int(threads->extent);
-  if (!count) return {};
-  const auto root = std::ranges::find_if(reduction.around, is_launch);
-  const Ref kernel = root == reduction.around.end() ? Ref(threads) : *root;
-  // Lanes are numbers along x, so each loop over x has to have as many. Where a warp has lanes of
-  // several y or z, none of these may be left out either.
-  const bool is_along_x = *count % warp_size == 0;
-  bool are_as_many = true;
-  pre_order_visit(kernel, [&](const Ref& ref) {
-    const auto* loop = ref.as<For>();
-    const ThreadAxis axis = loop ? thread_axis_of(*loop) : ThreadAxis::none;
-    const bool is_x = axis == ThreadAxis::thread_x;
-    if (is_x || (is_thread_axis(axis) && !is_along_x)) {
-      const auto is_same_axis = [&](const Ptr<For>& outer) {
-        return thread_axis_of(*outer) == axis;
-      };
-      const auto outer = std::ranges::find_if(reduction.outer, is_same_axis);
-      const Ptr<For>* around = is_x ? &threads : outer == reduction.outer.end() ? nullptr : &*outer;
-      are_as_many = are_as_many && around && structural_equal(loop->extent, (*around)->extent);
-    }
-    return are_as_many && !is_expr(*ref.get());
-  });
-  return are_as_many ? warp_group(*count, warp_size) : std::nullopt;
 }
 
 /// The function with the loops of a block in the order spatial, threads, reduction, if that may be.
@@ -239,9 +55,9 @@ Ptr<PrimFunc> with_threads_outside(const Ptr<PrimFunc>& func, const std::string&
 /// Writes the reduction.
 class ReductionWriter {
  public:
-  ReductionWriter(ThreadReduction reduction, Combination combination, int warp_size)
+  ReductionWriter(ThreadReduction reduction, ReducedTuple tuple, int warp_size)
       : reduction_(std::move(reduction)),
-        combination_(std::move(combination)),
+        tuple_(std::move(tuple)),
         warps_(warps_of(reduction_, warp_size)) {
     for (const Ptr<For>& loop : reduction_.outer) add_dimension(*loop);
     if (warps_) {
@@ -250,12 +66,12 @@ class ReductionWriter {
     } else {
       for (const Ptr<For>& loop : reduction_.threads) add_dimension(*loop);
     }
-    for (const Ptr<Buffer>& result : combination_.results) {
+    for (const Ptr<Buffer>& result : tuple_.results) {
       own_.push_back(decl_buffer({1}, result->dtype, result->name + "_own", "local"));
       if (warps_ && warps_->groups == 1) continue;
       all_.push_back(decl_buffer(shape_, result->dtype, result->name + "_all", "shared"));
     }
-    is_of_each_ = is_of_each_thread(memory_scope(*combination_.results[0]));
+    is_of_each_ = is_of_each_thread(memory_scope(*tuple_.results[0]));
   }
 
   /// What takes the place of the outermost loop over threads; null where its form is another.
@@ -341,7 +157,7 @@ class ReductionWriter {
     const Stmt steps = own_steps(nest);
     if (!steps) return nullptr;
     for (std::size_t i = 0; i < own_.size(); ++i) {
-      statements.push_back(store(own_[i], combination_.start[i], {0}));
+      statements.push_back(store(own_[i], tuple_.start[i], {0}));
     }
     statements.push_back(steps);
     if (warps_) {
@@ -370,8 +186,7 @@ class ReductionWriter {
   }
 
   void combine_lanes_of(const Expr& thread, int lanes, std::vector<Stmt>& into) const {
-    std::vector<Stmt> steps =
-        combine_lanes(own_, thread, lanes, warps_->warp_size, combination_.combine);
+    std::vector<Stmt> steps = combine_lanes(own_, thread, lanes, warps_->warp_size, tuple_.combine);
     into.insert(into.end(), steps.begin(), steps.end());
   }
 
@@ -393,7 +208,7 @@ class ReductionWriter {
     for (std::size_t i = 0; i < own_.size(); ++i) {
       Expr value = load(all_[i], at);
       if (lanes != warps_->groups) {
-        value = if_then_else(lane < int_imm(i32, warps_->groups), value, combination_.start[i]);
+        value = if_then_else(lane < int_imm(i32, warps_->groups), value, tuple_.start[i]);
       }
       statements.push_back(store(own_[i], value, {0}));
     }
@@ -424,7 +239,7 @@ class ReductionWriter {
   /// The loops inside of those over threads, around the block.
   Stmt own_steps(const Stmt& stmt) {
     if (stmt.same_as(reduction_.realize)) {
-      const Stmt step = update(own_, {0}, own_, {0}, combination_.source);
+      const Stmt step = update(own_, {0}, own_, {0}, tuple_.source);
       return guarded(reduction_.realize->predicate, step);
     }
     const auto* loop = stmt.as<For>();
@@ -440,23 +255,23 @@ class ReductionWriter {
               const std::vector<Ptr<Buffer>>& from, const Values& place, const Values& more) const {
     Values old;
     for (const Ptr<Buffer>& buffer : from) old.push_back(load(buffer, place));
-    return store_tuple(into, at, combination_.combine(old, more));
+    return store_tuple(into, at, tuple_.combine(old, more));
   }
 
   /// Whether the results, and each part of the predicate, are either of the reduction or not.
   bool is_apart() {
-    for (const Expr& index : combination_.place) {
-      if (uses_any(index, variables_)) return false;
+    for (const Expr& index : tuple_.place) {
+      if (uses_any_of(index, variables_)) return false;
     }
     std::vector<Ptr<Var>> others;
     for (const Expr& value : reduction_.realize->iter_values) {
       for (const Ptr<Var>& variable : free_variables(value)) {
-        if (!uses_any(variable, variables_)) others.push_back(variable);
+        if (!uses_any_of(variable, variables_)) others.push_back(variable);
       }
     }
     for (const Expr& condition : arith::conjuncts(reduction_.realize->predicate)) {
-      const bool is_of_reduction = uses_any(condition, variables_);
-      if (is_of_reduction && uses_any(condition, others)) return false;
+      const bool is_of_reduction = uses_any_of(condition, variables_);
+      if (is_of_reduction && uses_any_of(condition, others)) return false;
       if (!is_of_reduction) spatial_.push_back(condition);
     }
     return true;
@@ -506,12 +321,12 @@ class ReductionWriter {
   }
 
   Stmt results(Values totals) const {
-    if (!combination_.init.empty()) totals = combination_.combine(combination_.init, totals);
-    return store_tuple(combination_.results, combination_.place, std::move(totals));
+    if (!tuple_.init.empty()) totals = tuple_.combine(tuple_.init, totals);
+    return store_tuple(tuple_.results, tuple_.place, std::move(totals));
   }
 
   ThreadReduction reduction_;
-  Combination combination_;
+  ReducedTuple tuple_;
   std::optional<WarpGroup> warps_;  ///< None: all goes through memory.
   bool is_of_each_ = false;         ///< Each thread has results of its own.
   std::vector<Ptr<Buffer>> own_, all_;
@@ -523,9 +338,8 @@ class ReductionWriter {
 /// The function with that reduction written out; null where it has another form.
 Ptr<PrimFunc> written_out(const Ptr<PrimFunc>& func, const std::string& block_name, int warp_size) {
   const Ptr<PrimFunc> ordered = with_threads_outside(func, block_name);
-  auto reduction = ReductionFinder(ordered->body, [&](const std::string& name) {
-                     return name == block_name;
-                   }).found;
+  auto reduction = find_thread_reduction(
+      ordered->body, [&](const std::string& name) { return name == block_name; });
   if (!reduction) return nullptr;
   const auto has_size = [](const Ptr<For>& loop) {
     return is_plain(*loop) && as_int(loop->extent) != nullptr;
@@ -534,11 +348,10 @@ Ptr<PrimFunc> written_out(const Ptr<PrimFunc>& func, const std::string& block_na
       !std::ranges::all_of(reduction->threads, has_size)) {
     return nullptr;
   }
-  auto combination = combination_of(*reduction->realize);
-  if (!combination) return nullptr;
+  auto tuple = reduced_tuple_of(*reduction->realize);
+  if (!tuple) return nullptr;
   const Ptr<For> outermost = reduction->threads[0];
-  const Stmt written =
-      ReductionWriter(*std::move(reduction), *std::move(combination), warp_size).write();
+  const Stmt written = ReductionWriter(*std::move(reduction), *std::move(tuple), warp_size).write();
   if (!written) return nullptr;
   Rewriter rewrite;
   rewrite.on<For>([&](const For& loop) -> Stmt {
@@ -554,9 +367,8 @@ Ptr<PrimFunc> thread_reductions(const Ptr<PrimFunc>& func, int warp_size) {
   Ptr<PrimFunc> current = func;
   std::unordered_set<std::string> left;
   for (;;) {
-    const auto reduction = ReductionFinder(current->body, [&](const std::string& name) {
-                             return !left.contains(name);
-                           }).found;
+    const auto reduction = find_thread_reduction(
+        current->body, [&](const std::string& name) { return !left.contains(name); });
     if (!reduction) return current;
     const std::string name = reduction->realize->block->name_hint;
     Ptr<PrimFunc> written = written_out(current, name, warp_size);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
+#include "loopsmith/arith/dependence/alike_updates.h"
 #include "loopsmith/arith/dependence/linearize.h"
+#include "loopsmith/arith/dependence/memories.h"
 #include "loopsmith/arith/dependence/program.h"
-#include "loopsmith/arith/dependence/views.h"
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/trusted_calls.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/deep_call.h"
@@ -167,11 +166,8 @@ class Extractor {
   void access(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices, bool writes,
               Update update, bool is_masked) {
     Access& result = add_access(writes);
-    place(result, buffer, indices);
-    for (const Expr& index : result.expressions) {
-      result.index.push_back(index.defined() ? forms_.index(index, result.locals) : std::nullopt);
-    }
-    read_products(result);
+    memories_.place(result, buffer, indices);
+    forms_.read_indices(result);
     if (is_masked) {
       result.surroundings.push_back({Kind::opaque});
       program_.statements.back().is_exact = false;
@@ -187,25 +183,12 @@ class Extractor {
     }
   }
 
-  /// Says which memory is accessed, and by which indices.
-  void place(Access& access, const Ptr<Buffer>& buffer, const std::vector<Expr>& indices) {
-    Views::Element element = views_.element(buffer, indices);
-    access.buffer = std::move(element.buffer);
-    access.expressions = std::move(element.indices);
-    access.whole = element.is_any;
-    access.memory = memory_of(access.buffer->data);
-    if (const auto depth = allocated_.find(access.memory.get()); depth != allocated_.end()) {
-      access.is_local = true;
-      access.private_depth = depth->second;
-    }
-  }
-
   /// All elements of a region.
   void access_region(const BufferRegion& region, bool writes) {
     std::vector<Expr> first;
     for (const auto& range : region.region) first.push_back(range->min);
     Access& result = add_access(writes);
-    place(result, region.buffer, first);
+    memories_.place(result, region.buffer, first);
     if (result.whole) return;
     const std::size_t leading = result.expressions.size() - first.size();
     for (std::size_t i = 0; i < result.expressions.size(); ++i) {
@@ -213,34 +196,10 @@ class Extractor {
       auto form = forms_.linear(index);
       const Expr& extent = i < leading ? Expr(1) : region.region[i - leading]->extent;
       if (!is_const_int(extent, 1)) {
-        form = form ? moved_within(*form, extent, result.locals) : std::nullopt;
+        form = form ? forms_.moved_within(*form, extent, result.locals) : std::nullopt;
         index = nullptr;
       }
       result.index.push_back(std::move(form));
-    }
-  }
-
-  /// Any of the `extent` values from a first one on.
-  std::optional<Linear> moved_within(const Linear& first, const Expr& extent,
-                                     std::vector<Symbol>& locals) {
-    const auto count = forms_.linear(extent);
-    if (!count) return std::nullopt;
-    const Interval counts = program_.range(*count);
-    const std::int64_t last =
-        counts.max_value == Interval::pos_inf ? Interval::pos_inf : counts.max_value - 1;
-    const Symbol step =
-        forms_.new_symbol({.kind = SymbolKind::local, .range = {0, last}, .extent = *count});
-    locals.push_back(step);
-    return sum(first, linear_of(step));
-  }
-
-  /// Looks for flat indices with symbolic strides.
-  void read_products(Access& access) {
-    for (std::size_t i = 0; i < access.index.size(); ++i) {
-      const Expr& index = access.expressions[i];
-      if (access.index[i] || !index.defined()) continue;
-      access.products.resize(access.index.size());
-      access.products[i] = forms_.index_polynomial(index, access.locals);
     }
   }
 
@@ -291,7 +250,7 @@ class Extractor {
           for (const bool as_write : {false, true}) {
             if (as_write && !writes) continue;
             Access& touched = add_access(as_write);
-            touched.memory = memory_of(Ref(pointer));
+            touched.memory = memories_.of(Ref(pointer));
             touched.whole = true;
             if (buffer) touched.buffer = Ptr<Buffer>(buffer);
           }
@@ -335,24 +294,8 @@ class Extractor {
     guards_.resize(guards);
   }
 
-  /// What a pointer leads to: it, where it is no name for another. Null: any memory.
-  Ref memory_of(const Ref& pointer) const {
-    const auto known = named_.find(pointer.get());
-    return known == named_.end() ? pointer : known->second;
-  }
-
-  /// The same of the value of a pointer.
-  Ref memory_at(const Expr& value) const {
-    if (value.is<Var>()) return memory_of(value);
-    const auto* call = value.as<Call>();
-    const auto* element =
-        call && call->op == op("address_of") ? call->args[0].as<BufferLoad>() : nullptr;
-    if (element) return memory_of(views_.element(element->buffer, {}).buffer->data);
-    return call && call->op == op("tvm_access_ptr") ? memory_at(call->args[1]) : Ref();
-  }
-
   void bind(const Ptr<Var>& variable, const Expr& value) {
-    if (variable->dtype.is_handle()) named_.emplace(variable.get(), memory_at(value));
+    if (variable->dtype.is_handle()) memories_.name(variable, value);
     forms_.bind(variable, value);
     surroundings_.push_back({Kind::binding, nullptr, value, variable});
   }
@@ -425,7 +368,7 @@ class Extractor {
     }
   }
 
-  void allocate(const Ref& memory) { allocated_[memory.get()] = static_cast<int>(loops_.size()); }
+  void allocate(const Ref& memory) { memories_.allocate(memory, static_cast<int>(loops_.size())); }
 
   void visit_block(const Stmt& stmt, const BlockRealize& realize) {
     const bool is_outermost = block_ < 0;
@@ -442,7 +385,7 @@ class Extractor {
       const auto is_it = [&](const Ptr<Buffer>& other) { return other.same_as(buffer); };
       if (std::none_of(shared_.begin(), shared_.end(), is_it)) allocate(buffer->data);
     }
-    for (const auto& match : block.match_buffers) views_.add(*match);
+    for (const auto& match : block.match_buffers) memories_.match(*match);
     const Block* around = std::exchange(inner_, &block);
     under(realize.predicate, true, [&] {
       if (is_outermost) program_.blocks.back().is_exact = inexact_ == 0 && !may_have_returned_;
@@ -498,37 +441,10 @@ class Extractor {
         }
       }
     }
-    std::vector<Access*> others;
-    for (Access& access : program_.accesses) {
-      const bool is_ordered = std::ranges::find(ordered_, access.reduction) != ordered_.end();
-      if (access.reduction >= 0 && (is_ordered || !is_updated_alike(access))) {
-        others.push_back(&access);
-      }
-    }
-    for (Access* access : others) {
-      access->reduction = -1;
-      access->update = Update::none;
-    }
+    keep_alike_updates(program_, ordered_);
   }
 
  private:
-  /// True for what the body of the reduction updates, one element at a time, and for its init:
-  /// other elements of the buffer are only read.
-  bool is_updated_alike(const Access& access) const {
-    const auto same = [](const Expr& a, const Expr& b) {
-      return a.defined() && b.defined() && structural_equal(a, b);
-    };
-    const Access* updated = access.is_init ? nullptr : &access;
-    return std::ranges::all_of(program_.accesses, [&](const Access& other) {
-      const bool is_update = other.writes && !other.is_init &&
-                             other.reduction == access.reduction &&
-                             other.buffer.same_as(access.buffer);
-      if (!is_update) return true;
-      if (!updated) updated = &other;
-      return std::ranges::equal(other.expressions, updated->expressions, same);
-    });
-  }
-
   Program& program_;
   Linearizer forms_;
   const std::vector<Ptr<Buffer>>& shared_;
@@ -547,9 +463,7 @@ class Extractor {
   int reductions_ = 0;
   arith::EmptyReductions empty_reductions_;
   std::vector<int> ordered_;  ///< Those that do not combine their elements in any order.
-  Views views_;
-  std::unordered_map<const Object*, int> allocated_;
-  std::unordered_map<const Object*, Ref> named_;  ///< What pointers lead to that are let.
+  Memories memories_;
   std::vector<int> left_out_;
   bool may_have_returned_ = false;  ///< What is read now runs only where no `return` did before.
   int inexact_ = 0;  ///< How many of the loops and guards around are wider than they are.

@@ -226,6 +226,30 @@ std::optional<Linear> Linearizer::index(const Expr& expr, std::vector<Symbol>& l
   return sum(*base, linear_of(lane_of(*ramp, locals)), stride->constant);
 }
 
+std::optional<Linear> Linearizer::moved_within(const Linear& first, const Expr& extent,
+                                               std::vector<Symbol>& locals) {
+  const auto count = linear(extent);
+  if (!count) return std::nullopt;
+  const Interval counts = program_.range(*count);
+  const std::int64_t last =
+      counts.max_value == Interval::pos_inf ? Interval::pos_inf : counts.max_value - 1;
+  const Symbol step = new_symbol({.kind = SymbolKind::local, .range = {0, last}, .extent = *count});
+  locals.push_back(step);
+  return sum(first, linear_of(step));
+}
+
+void Linearizer::read_indices(Access& access) {
+  for (const Expr& expr : access.expressions) {
+    access.index.push_back(expr.defined() ? index(expr, access.locals) : std::nullopt);
+  }
+  for (std::size_t i = 0; i < access.index.size(); ++i) {
+    const Expr& expr = access.expressions[i];
+    if (access.index[i] || !expr.defined()) continue;
+    access.products.resize(access.index.size());
+    access.products[i] = index_polynomial(expr, access.locals);
+  }
+}
+
 std::optional<Polynomial> Linearizer::index_polynomial(const Expr& expr,
                                                        std::vector<Symbol>& locals) {
   if (expr.dtype().is_scalar()) return polynomial(expr);

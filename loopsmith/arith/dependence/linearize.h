@@ -36,10 +36,15 @@ class Linearizer {
   Symbol new_symbol(SymbolInfo info);
   /// The form (an index `base + stride * lane` of a vector) with the lane as a local of `locals`.
   std::optional<Linear> index(const Expr& expr, std::vector<Symbol>& locals);
-  /// The same as a polynomial.
-  std::optional<Polynomial> index_polynomial(const Expr& expr, std::vector<Symbol>& locals);
+  /// Any of the `extent` values from a first one on, as a local of `locals`.
+  std::optional<Linear> moved_within(const Linear& first, const Expr& extent,
+                                     std::vector<Symbol>& locals);
+  /// Reads the index of an access; flat ones of symbolic strides as products, too.
+  void read_indices(Access& access);
 
  private:
+  /// An index as a polynomial.
+  std::optional<Polynomial> index_polynomial(const Expr& expr, std::vector<Symbol>& locals);
   /// From 0 to the last lane of a vector; appended to `locals`.
   Symbol lane_of(const Ramp& ramp, std::vector<Symbol>& locals);
   std::optional<Linear> part(const Expr& expr);

@@ -35,6 +35,9 @@ struct Sum {
   bool is_constant() const { return count == 0; }
 };
 
+/// a + b * scale; nothing where that is beyond all bounds.
+std::optional<std::int64_t> scaled_sum(std::int64_t a, std::int64_t b, std::int64_t scale);
+
 /// Simplifies terms: `rewrite` by the first rule that applies, operands first, until none does;
 /// `canonical` by turning index arithmetic into sums of pieces.
 class Simplifier {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expressions but loads and calls. Integers of 32 and 64 bits are computed with C's operators where
-// no result can leave its type, else by functions that wrap.
+// Expressions but loads, calls and indices. Integers of 32 and 64 bits are computed with C's
+// operators where no result can leave its type, else by functions that wrap.
 #include <algorithm>
 #include <cctype>
 
 #include "loopsmith/codegen/leaf.h"
+#include "loopsmith/codegen/source/c_operators.h"
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
 #include "loopsmith/ir/walk.h"
@@ -15,54 +16,6 @@ namespace {
 
 /// Deeper expressions are cut by a variable: compilers take some hundred levels.
 constexpr int max_depth = 40;
-
-bool fits(DataType dtype, const ConstIntBound& bound) {
-  const ConstIntBound all = arith::all_of(dtype);
-  return bound.min_value >= all.min_value && bound.max_value <= all.max_value &&
-         bound.min_value != ConstIntBound::neg_inf && bound.max_value != ConstIntBound::pos_inf;
-}
-
-int deeper(const CText& a, const CText& b) {
-  return std::max(a.depth, b.depth) + 1;
-}
-
-CText infix(const CText& a, std::string_view sign, const CText& b, CLevel level) {
-  // Of operators of one level, the left one comes first.
-  const auto tighter = static_cast<CLevel>(static_cast<int>(level) + 1);
-  return {.text = fmt::format("{} {} {}", a.in(level), sign, b.in(tighter)),
-          .level = level,
-          .is_wide = a.is_wide || b.is_wide,
-          .depth = deeper(a, b)};
-}
-
-struct Operator {
-  std::uint16_t kind;
-  std::string_view sign;
-  std::string_view function;
-  CLevel level;
-  ConstIntBound (*bound)(const ConstIntBound&, const ConstIntBound&);
-};
-constexpr Operator operators[] = {
-    {kind_of<Add>, "+", "add", CLevel::sum, arith::add},
-    {kind_of<Sub>, "-", "sub", CLevel::sum, arith::subtract},
-    {kind_of<Mul>, "*", "mul", CLevel::product, arith::multiply},
-    {kind_of<Div>, "/", "div", CLevel::product, arith::trunc_divide},
-    {kind_of<Mod>, "%", "mod", CLevel::product, arith::trunc_modulo},
-    {kind_of<FloorDiv>, "/", "floordiv", CLevel::product, arith::floor_divide},
-    {kind_of<FloorMod>, "%", "floormod", CLevel::product, arith::floor_modulo},
-    {kind_of<Min>, "<", "min", CLevel::compare, arith::minimum},
-    {kind_of<Max>, ">", "max", CLevel::compare, arith::maximum},
-    {kind_of<EQ>, "==", "", CLevel::equal, nullptr},
-    {kind_of<NE>, "!=", "", CLevel::equal, nullptr},
-    {kind_of<LT>, "<", "", CLevel::compare, nullptr},
-    {kind_of<LE>, "<=", "", CLevel::compare, nullptr},
-    {kind_of<GT>, ">", "", CLevel::compare, nullptr},
-    {kind_of<GE>, ">=", "", CLevel::compare, nullptr},
-};
-
-const Operator& operator_of(const Expr& expr) {
-  return *std::ranges::find(operators, expr.get()->kind, &Operator::kind);
-}
 
 }  // namespace
 
@@ -185,7 +138,7 @@ CText CWriter::variable(const Var& var, const CLane& lane) {
   check(found != variables_.end(), "codegen", "variable {} is used but not defined", var.name);
   const CVariable& known = found->second;
   if (known.dtype.is_vector()) return {.text = fmt::format("{}[{}]", known.name, lane.text)};
-  if (known.is_wide && !fits(known.dtype, known.bound)) {
+  if (known.is_wide && !fits_type(known.dtype, known.bound)) {
     return {.text = fmt::format("({}){}", c_type(known.dtype), known.name),
             .level = CLevel::unary,
             .bound = arith::all_of(known.dtype)};
@@ -210,7 +163,7 @@ CText CWriter::narrowed(DataType dtype, std::string float32, CLevel level) {
 
 CText CWriter::arithmetic(const Expr& expr, const Expr& a, const Expr& b, const CLane& lane) {
   const DataType dtype = expr.dtype().element();
-  const Operator& row = operator_of(expr);
+  const COperator& row = c_operator_of(expr);
   if (dtype.is_float()) {
     // One rounding for a product and a sum, where that is allowed.
     const auto* product = expr.is<Add>() ? a.as<Mul>() : nullptr;
@@ -220,10 +173,10 @@ CText CWriter::arithmetic(const Expr& expr, const Expr& a, const Expr& b, const 
       const CText x = value(product->a, lane), y = value(product->b, lane), z = value(addend, lane);
       return {.text = fmt::format("{}({}, {}, {})", module_.helpers.operation("muladd", dtype),
                                   x.text, y.text, z.text),
-              .depth = std::max(deeper(x, y), z.depth + 1)};
+              .depth = std::max(depth_over(x, y), z.depth + 1)};
     }
     const CText x = widened(a, lane), y = widened(b, lane);
-    const CText result = infix(x, row.sign, y, row.level);
+    const CText result = c_infix(x, row.sign, y, row.level);
     CText text = narrowed(dtype, result.text, result.level);
     text.depth = result.depth + 1;
     return text;
@@ -232,27 +185,27 @@ CText CWriter::arithmetic(const Expr& expr, const Expr& a, const Expr& b, const 
   if (dtype.is_index()) {
     const ConstIntBound bound = row.bound(x.bound, y.bound);
     // Of 64 bits, both operands must be: C computes in the wider type.
-    const bool is_safe = fits(dtype, bound) && (dtype.bits == 32 || x.is_wide || y.is_wide);
+    const bool is_safe = fits_type(dtype, bound) && (dtype.bits == 32 || x.is_wide || y.is_wide);
     if (is_safe) {
-      CText text = infix(x, row.sign, y, row.level);
+      CText text = c_infix(x, row.sign, y, row.level);
       text.bound = bound;
       return text;
     }
   }
   if (dtype.is_uint() && (dtype.bits == 32 || dtype.bits == 64)) {
-    return infix(x, row.sign, y, row.level);
+    return c_infix(x, row.sign, y, row.level);
   }
   return {.text = fmt::format("{}({}, {})", module_.helpers.operation(row.function, dtype), x.text,
                               y.text),
           .bound = arith::all_of(dtype),
           .is_wide = dtype == i64,
-          .depth = deeper(x, y)};
+          .depth = depth_over(x, y)};
 }
 
 CText CWriter::division(const Expr& expr, const Expr& a, const Expr& b, const CLane& lane) {
   const DataType dtype = expr.dtype().element();
   if (dtype.is_float()) return arithmetic(expr, a, b, lane);
-  const Operator& row = operator_of(expr);
+  const COperator& row = c_operator_of(expr);
   const CText x = value(a, lane), y = value(b, lane);
   const bool is_truncating = expr.is<Div>() || expr.is<Mod>();
   const bool same_in_c =
@@ -260,7 +213,7 @@ CText CWriter::division(const Expr& expr, const Expr& a, const Expr& b, const CL
   const std::int64_t* divisor = as_int(b);
   const bool is_plain = dtype.is_index() || (dtype.is_uint() && has_c_width(dtype));
   if (is_plain && same_in_c && divisor && *divisor > 0) {
-    CText text = infix(x, row.sign, y, row.level);
+    CText text = c_infix(x, row.sign, y, row.level);
     if (dtype.is_index()) text.bound = row.bound(x.bound, y.bound);
     return text;
   }
@@ -269,24 +222,24 @@ CText CWriter::division(const Expr& expr, const Expr& a, const Expr& b, const CL
                               y.text),
           .bound = is_bounded ? row.bound(x.bound, y.bound) : arith::all_of(dtype),
           .is_wide = dtype == i64,
-          .depth = deeper(x, y)};
+          .depth = depth_over(x, y)};
 }
 
 CText CWriter::extremum(const Expr& expr, const Expr& a, const Expr& b, const CLane& lane) {
   const DataType dtype = expr.dtype().element();
   const CText x = value(a, lane), y = value(b, lane);
   CText text{.text = fmt::format("{}({}, {})",
-                                 module_.helpers.operation(operator_of(expr).function, dtype),
+                                 module_.helpers.operation(c_operator_of(expr).function, dtype),
                                  x.text, y.text),
              .is_wide = dtype == i64,
-             .depth = deeper(x, y)};
-  if (dtype.is_integer()) text.bound = operator_of(expr).bound(x.bound, y.bound);
+             .depth = depth_over(x, y)};
+  if (dtype.is_integer()) text.bound = c_operator_of(expr).bound(x.bound, y.bound);
   return text;
 }
 
 CText CWriter::comparison(const Expr& expr, const Expr& a, const Expr& b, const CLane& lane) {
-  const Operator& row = operator_of(expr);
-  CText text = infix(widened(a, lane), row.sign, widened(b, lane), row.level);
+  const COperator& row = c_operator_of(expr);
+  CText text = c_infix(widened(a, lane), row.sign, widened(b, lane), row.level);
   text.is_wide = false;
   return text;
 }
@@ -297,7 +250,7 @@ CText CWriter::logic(const Expr& a, const Expr& b, bool is_and, const CLane& lan
   CText right;
   const std::string before = captured([&] { right = value(b, lane); });
   if (!before.empty()) return choice(a, is_and ? b : Expr(true), is_and ? Expr(false) : b, lane);
-  return infix(left, is_and ? "&&" : "||", right, is_and ? CLevel::both : CLevel::either);
+  return c_infix(left, is_and ? "&&" : "||", right, is_and ? CLevel::both : CLevel::either);
 }
 
 CText CWriter::choice(const Expr& condition, const Expr& yes, const Expr& no, const CLane& lane) {
@@ -313,7 +266,7 @@ CText CWriter::choice(const Expr& condition, const Expr& yes, const Expr& no, co
             .level = CLevel::choice,
             .bound = bound,
             .is_wide = is_wide,
-            .depth = std::max(test.depth + 1, deeper(left, right))};
+            .depth = std::max(test.depth + 1, depth_over(left, right))};
   }
   const DataType dtype = yes.dtype().element();
   const std::string name = dtype.is_void() ? "" : new_name("t");
@@ -351,7 +304,8 @@ CText CWriter::cast(DataType from, DataType to, const CText& value) {
                  .depth = depth};
   };
   if (from.is_integer() && to.is_integer()) {
-    const bool keeps = from.is_bool() || fits(to, value.bound) || fits(to, arith::all_of(from));
+    const bool keeps =
+        from.is_bool() || fits_type(to, value.bound) || fits_type(to, arith::all_of(from));
     CText text =
         has_c_width(to) || (keeps && from != u64)
             ? by_c(value.in(CLevel::unary))
@@ -385,13 +339,13 @@ CText CWriter::ramp(const Ramp& ramp, const CLane& lane, bool is_index) {
   if (lane.text == "0") return base;
   const CText step{.text = lane.text, .bound = {0, lane.lanes - 1}};
   const CText scaled =
-      is_const_int(ramp.stride, 1) ? step : infix(step, "*", stride, CLevel::product);
+      is_const_int(ramp.stride, 1) ? step : c_infix(step, "*", stride, CLevel::product);
   const ConstIntBound scaled_bound = arith::multiply(step.bound, stride.bound);
   const ConstIntBound bound = arith::add(base.bound, scaled_bound);
-  const bool is_safe = dtype.is_index() && fits(dtype, bound) && fits(dtype, scaled_bound) &&
-                       (dtype.bits == 32 || base.is_wide);
+  const bool is_safe = dtype.is_index() && fits_type(dtype, bound) &&
+                       fits_type(dtype, scaled_bound) && (dtype.bits == 32 || base.is_wide);
   if (is_index || is_safe) {
-    CText text = base.text == "0" ? scaled : infix(base, "+", scaled, CLevel::sum);
+    CText text = base.text == "0" ? scaled : c_infix(base, "+", scaled, CLevel::sum);
     text.bound = bound;
     return text;
   }
@@ -400,7 +354,7 @@ CText CWriter::ramp(const Ramp& ramp, const CLane& lane, bool is_index) {
                                  base.in(CLevel::unary), step.text, stride.in(CLevel::unary))),
           .level = CLevel::unary,
           .bound = arith::all_of(dtype),
-          .depth = deeper(base, stride) + 1};
+          .depth = depth_over(base, stride) + 1};
 }
 
 CText CWriter::lane_of(const Expr& vector, int lane) {
@@ -435,99 +389,6 @@ CText CWriter::shuffle(const Shuffle& shuffle, const CLane& lane) {
   }
   check(false, "codegen", "a lane of a shuffle does not exist");
   return {};
-}
-
-CText CWriter::index(const Expr& expr, const CLane& lane) {
-  if (module_.dialect.is_device && expr.dtype().is_scalar()) {
-    if (const auto narrow = narrow_index(expr)) return *narrow;
-  }
-  return wide_index(expr, lane);
-}
-
-/// An integer of which no part leaves 32 bits; nullopt where that is not known.
-std::optional<CText> CWriter::narrow_index(const Expr& expr) {
-  const auto found = variables_.find(expr.get());
-  if (found != variables_.end() && expr.dtype().is_index()) {
-    const CVariable& known = found->second;
-    if (!fits_int32(known.bound)) return {};
-    if (!known.is_wide) return CText{.text = known.name, .bound = known.bound};
-    return CText{.text = "(int32_t)" + known.name, .level = CLevel::unary, .bound = known.bound};
-  }
-  if (const std::int64_t* constant = as_int(expr)) {
-    if (!fits_int32(arith::point(*constant))) return {};
-    return CText{.text = c_constant(i32, *constant),
-                 .level = *constant < 0 ? CLevel::unary : CLevel::atom,
-                 .bound = arith::point(*constant)};
-  }
-  const auto combine = [&](const auto& node) -> std::optional<CText> {
-    const auto a = deep_call([&] { return narrow_index(node.a); });
-    const auto b = a ? deep_call([&] { return narrow_index(node.b); }) : std::nullopt;
-    if (!b) return {};
-    const Operator& row = operator_of(expr);
-    const ConstIntBound bound = row.bound(a->bound, b->bound);
-    if (!fits_int32(bound)) return {};
-    CText text = infix(*a, row.sign, *b, row.level);
-    text.bound = bound;
-    return text;
-  };
-  const auto divide = [&](const auto& node) -> std::optional<CText> {
-    const std::int64_t* divisor = as_int(node.b);
-    if (!divisor || *divisor <= 0) return {};
-    const auto text = combine(node);
-    const auto dividend = text ? narrow_index(node.a) : std::nullopt;
-    return dividend && dividend->bound.is_non_negative() ? text : std::nullopt;
-  };
-  if (!expr.dtype().is_index()) return {};
-  if (const auto* node = expr.as<Add>()) return combine(*node);
-  if (const auto* node = expr.as<Sub>()) return combine(*node);
-  if (const auto* node = expr.as<Mul>()) return combine(*node);
-  if (const auto* node = expr.as<FloorDiv>()) return divide(*node);
-  if (const auto* node = expr.as<FloorMod>()) return divide(*node);
-  if (const auto* node = expr.as<Div>()) return divide(*node);
-  if (const auto* node = expr.as<Mod>()) return divide(*node);
-  const auto* cast = expr.as<Cast>();
-  return cast && cast->value.dtype().is_index() ? narrow_index(cast->value) : std::nullopt;
-}
-
-CText CWriter::wide_index(const Expr& expr, const CLane& lane) {
-  const CLane own = expr.dtype().is_scalar() ? CLane{} : lane;
-  const auto combine = [&](const auto& node) {
-    const CText a = deep_call([&] { return wide_index(node.a, own); });
-    const CText b = deep_call([&] { return wide_index(node.b, own); });
-    const Operator& row = operator_of(expr);
-    CText text = infix(a, row.sign, b, row.level);
-    // Sums of indices need no order.
-    if (expr.is<Add>()) text.text = fmt::format("{} + {}", a.in(CLevel::sum), b.in(CLevel::sum));
-    text.bound = row.bound(a.bound, b.bound);
-    return text;
-  };
-  if (const auto* broadcast = expr.as<Broadcast>()) return wide_index(broadcast->value);
-  if (expr.is<IntImm>()) return value(expr);
-  if (expr.dtype().element().is_index()) {
-    if (!known_.contains({expr.get(), own.text})) {
-      if (const auto* node = expr.as<Ramp>()) return ramp(*node, own, /*is_index=*/true);
-      if (const auto* node = expr.as<Add>()) return combine(*node);
-      if (const auto* node = expr.as<Sub>()) return combine(*node);
-      if (const auto* node = expr.as<Mul>()) return combine(*node);
-    }
-    if (const auto* var = expr.as<Var>()) {
-      const auto found = variables_.find(var);
-      if (found != variables_.end() && found->second.is_wide) {
-        return {.text = found->second.name, .bound = found->second.bound, .is_wide = true};
-      }
-    }
-    const auto* cast = expr.as<Cast>();
-    if (cast && cast->value.dtype().is_index() && cast->value.dtype().bits <= expr.dtype().bits) {
-      return wide_index(cast->value, own);
-    }
-  }
-  CText text = value(expr, own);
-  if (text.is_wide) return text;
-  return {.text = "(int64_t)" + text.in(CLevel::unary),
-          .level = CLevel::unary,
-          .bound = text.bound,
-          .is_wide = true,
-          .depth = text.depth + 1};
 }
 
 }  // namespace loopsmith::detail

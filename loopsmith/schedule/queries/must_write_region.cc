@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/reduction_init.h"
@@ -12,6 +11,7 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/trusted_calls.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/index_ratio.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 
 namespace loopsmith {
@@ -297,10 +297,10 @@ class StoreReader {
     __int128 most = 0, scale = 1;
     for (std::size_t i = 0; i < store.indices.size() && bound; ++i) {
       const std::int64_t* extent = as_int(buffer_->shape[i]);
-      const auto ratio = ratio_of(rest, *store.indices[i]);
+      const auto ratio = index_ratio(rest, *store.indices[i]);
       if (!extent || !ratio) continue;
       const auto& [by, times] = *ratio;
-      auto left = difference(rest, by, *store.indices[i], times);
+      auto left = index_difference(rest, by, *store.indices[i], times);
       if (!left) return false;
       rest = *std::move(left);
       most = most * by + __int128{times} * (*extent - 1);
@@ -309,53 +309,6 @@ class StoreReader {
     }
     const auto range = rest.range();
     return bound && range && most + range->second < scale * *bound;
-  }
-
-  static bool is_of_one_atom(const IndexTerm& a, IndexTerm b) {
-    b.coefficient = a.coefficient;
-    return same_term(a, b);
-  }
-
-  /// By what a sum is to be multiplied, and how often an index is taken from it then, so that a
-  /// term that both have goes; both are positive.
-  static std::optional<std::pair<std::int64_t, std::int64_t>> ratio_of(const IndexForm& sum,
-                                                                       const IndexForm& index) {
-    for (const IndexTerm& term : index.terms) {
-      for (const IndexTerm& other : sum.terms) {
-        if (!is_of_one_atom(term, other)) continue;
-        if ((term.coefficient > 0) != (other.coefficient > 0)) continue;
-        const std::int64_t common = std::gcd(term.coefficient, other.coefficient);
-        return std::pair(std::abs(term.coefficient) / common, std::abs(other.coefficient) / common);
-      }
-    }
-    return {};
-  }
-
-  /// by * a - times * b; nullopt where that overflows.
-  static std::optional<IndexForm> difference(IndexForm a, std::int64_t by, const IndexForm& b,
-                                             std::int64_t times) {
-    bool overflows = __builtin_mul_overflow(a.constant, by, &a.constant);
-    for (IndexTerm& term : a.terms) {
-      overflows |= __builtin_mul_overflow(term.coefficient, by, &term.coefficient);
-    }
-    const auto take = [&](std::int64_t& from, std::int64_t value) {
-      std::int64_t product = 0;
-      overflows |= __builtin_mul_overflow(value, times, &product) ||
-                   __builtin_sub_overflow(from, product, &from);
-    };
-    take(a.constant, b.constant);
-    for (const IndexTerm& term : b.terms) {
-      auto found = std::ranges::find_if(
-          a.terms, [&](const IndexTerm& other) { return is_of_one_atom(term, other); });
-      if (found == a.terms.end()) {
-        a.terms.push_back(term);
-        a.terms.back().coefficient = 0;
-        found = a.terms.end() - 1;
-      }
-      take(found->coefficient, term.coefficient);
-    }
-    std::erase_if(a.terms, [](const IndexTerm& term) { return term.coefficient == 0; });
-    return overflows ? std::nullopt : std::optional(std::move(a));
   }
 
   bool is_filled(const Store& store, std::size_t dimension, std::vector<IndexTerm>& used) const {

@@ -319,10 +319,10 @@ class StepDrawer {
 
   Argument some_loops() {
     std::vector<LoopRV> chain;
-    if (is("merge")) {
-      chain = draw_of(neighbours(schedule_, loops_));
-    } else if (is("merge_siblings")) {
-      chain = draw_of(siblings(draw_, schedule_, loops_));
+    if (is("merge") || is("merge_siblings")) {
+      const auto found =
+          is("merge") ? neighbours(schedule_, loops_) : siblings(draw_, schedule_, loops_);
+      if (!found.empty()) chain = draw_.of(found);
     } else if (loop_) {
       chain = loops_around(schedule_, schedule_.node(*loop_));
       chain.push_back(*loop_);
@@ -339,30 +339,15 @@ class StepDrawer {
     return list;
   }
 
-  std::vector<LoopRV> draw_of(const std::vector<std::vector<LoopRV>>& found) {
-    return found.empty() ? std::vector<LoopRV>{} : draw_.of(found);
-  }
-
   LoopRV a_loop_around(LoopRV loop) {
     const Handles<LoopRV> around = loops_around(schedule_, schedule_.node(loop));
     return around.empty() ? loop : draw_.of<LoopRV>(around);
   }
 
-  /// A block or loop of the sequence in which the step's block or loop stands.
   Argument a_sibling() {
     NodeId node = block_ && draw_.chance(50) ? schedule_.node(*block_) : no_node;
     if (node == no_node && loop_) node = schedule_.node(*loop_);
-    while (node != no_node && schedule_.at(node).parent != no_node &&
-           !schedule_.as<SeqStmt>(schedule_.at(node).parent)) {
-      node = schedule_.at(node).parent;
-    }
-    if (node == no_node || schedule_.at(node).parent == no_node) return "none";
-    std::vector<Argument> names;
-    for (NodeId each = schedule_.at(schedule_.at(node).parent).first_child; each != no_node;
-         each = schedule_.at(each).next) {
-      if (schedule_.as<For>(each)) names.push_back(name_of(schedule_.loop_at(each)));
-      if (schedule_.as<BlockRealize>(each)) names.push_back(name_of(schedule_.block_at(each)));
-    }
+    const std::vector<Argument> names = sibling_names(schedule_, node);
     return names.empty() ? Argument("none") : draw_.of(names);
   }
 
@@ -436,10 +421,8 @@ class StepDrawer {
   }
 
   Expr pad_value() {
-    DataType type = f32;
-    if (block_ && !schedule_.get(*block_).writes.empty()) {
-      type = schedule_.get(*block_).writes[0]->buffer->dtype;
-    }
+    const bool writes = block_ && !schedule_.get(*block_).writes.empty();
+    const DataType type = writes ? schedule_.get(*block_).writes[0]->buffer->dtype : f32;
     return const_of(type, draw_.between(0, 1));
   }
 

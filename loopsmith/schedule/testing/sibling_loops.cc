@@ -41,4 +41,19 @@ std::vector<std::vector<LoopRV>> siblings(Draw& draw, const Schedule& schedule,
   return found;
 }
 
+std::vector<Argument> sibling_names(const Schedule& schedule, NodeId node) {
+  const auto parent = [&](NodeId id) { return schedule.at(id).parent; };
+  while (node != no_node && parent(node) != no_node && !schedule.as<SeqStmt>(parent(node))) {
+    node = parent(node);
+  }
+  std::vector<Argument> names;
+  if (node == no_node || parent(node) == no_node) return names;
+  for (NodeId each = schedule.at(parent(node)).first_child; each != no_node;
+       each = schedule.at(each).next) {
+    if (schedule.as<For>(each)) names.emplace_back(schedule.name(schedule.loop_at(each)));
+    if (schedule.as<BlockRealize>(each)) names.emplace_back(schedule.name(schedule.block_at(each)));
+  }
+  return names;
+}
+
 }  // namespace loopsmith::schedule_testing

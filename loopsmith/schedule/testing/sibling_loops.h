@@ -16,4 +16,7 @@ std::vector<std::vector<LoopRV>> neighbours(const Schedule& schedule,
 std::vector<std::vector<LoopRV>> siblings(Draw& draw, const Schedule& schedule,
                                           const std::vector<LoopRV>& loops);
 
+/// The names of the blocks and loops of the sequence in which a node stands; of none, none.
+std::vector<Argument> sibling_names(const Schedule& schedule, NodeId node);
+
 }  // namespace loopsmith::schedule_testing

@@ -59,4 +59,7 @@ nanobind::object bind_expr(nanobind::module_& m);
 /// Functions that make expressions: one for each element-wise intrinsic, and their like.
 void bind_functions(nanobind::module_& m);
 
+/// Functions of whole nodes: equality, hash, well-formedness, JSON.
+void bind_structural(nanobind::module_& m);
+
 }  // namespace loopsmith::python

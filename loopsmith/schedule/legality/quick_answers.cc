@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/legality.h"
 #include "loopsmith/schedule/legality/private_memory.h"
@@ -16,16 +17,7 @@ namespace {
 
 /// True when no loop of the scope is around both.
 bool have_no_loop_in_common(const Schedule& schedule, const Place& a, const Place& b) {
-  for (NodeId node = common_ancestor(schedule, a.node, b.node); node != no_node;
-       node = schedule.at(node).parent) {
-    if (schedule.as<For>(node) || schedule.as<While>(node)) return false;
-    if (schedule.as<BlockRealize>(node)) break;
-  }
-  return true;
-}
-
-bool run_in_turn(const Schedule& schedule, const Place& first, const Place& second) {
-  return is_before(schedule, first, second) && have_no_loop_in_common(schedule, first, second);
+  return common_loop(schedule, a.node, b.node) == no_node;
 }
 
 bool has_memory_of(const std::vector<Ptr<BufferRegion>>& regions, const Buffer& buffer) {
@@ -50,43 +42,74 @@ bool init_reads(const Block& block, const Buffer& buffer) {
   return std::ranges::find(read, buffer.data.get()) != read.end();
 }
 
-/// A block and another place in its scope, one after the other.
+/// A block and another place in its scope, one after the other, in all of the scope or in one
+/// iteration of the loop around both.
 class TwoPlaces {
  public:
   TwoPlaces(const Schedule& schedule, BlockRV block, const Place& there)
-      : schedule_(schedule), here_{schedule.node(block)}, there_(there) {}
+      : schedule_(schedule),
+        here_{schedule.node(block)},
+        there_(there),
+        around_(common_loop(schedule, here_.node, there.node)) {}
 
+  /// The innermost loop around both; no_node: there is none.
+  NodeId around() const { return around_; }
+  bool is_here_first() const { return is_before(schedule_, here_, there_); }
   bool are_apart(const ScopeAccesses& uses) const {
-    return !uses.has_foreign_calls && !uses.has_jumps &&
-           have_no_loop_in_common(schedule_, here_, there_);
+    return !uses.has_foreign_calls && !uses.has_jumps && around_ == no_node;
   }
-  /// True when the block is of a plain kind, and has no loop in common with the other place.
-  bool are_apart(BlockRV block, const ScopeAccesses& uses) const {
-    return are_apart(uses) && writes_each_once(schedule_, block, uses);
+  /// True when the block is of a plain kind, and what runs between is known.
+  bool are_plain(BlockRV block, const ScopeAccesses& uses) const {
+    return !uses.has_foreign_calls && !uses.has_jumps && writes_each_once(schedule_, block, uses);
   }
   bool is_here(const BufferAccess& use) const { return use.place.node == here_.node; }
   bool is_there(const BufferAccess& use) const {
     return is_inside(schedule_, use.place, there_.node);
   }
-  /// True when the use runs before all of both places, or after.
+  /// True when the use runs before all of both places, or after; outside of the loop around both,
+  /// it does not run meanwhile.
   bool is_before_or_after_both(const BufferAccess& use) const {
-    return (run_in_turn(schedule_, use.place, here_) &&
-            run_in_turn(schedule_, use.place, there_)) ||
-           (run_in_turn(schedule_, here_, use.place) && run_in_turn(schedule_, there_, use.place));
+    if (around_ != no_node && !is_inside(schedule_, use.place, around_)) return true;
+    return (run_in_turn(use.place, here_) && run_in_turn(use.place, there_)) ||
+           (run_in_turn(here_, use.place) && run_in_turn(there_, use.place));
   }
 
  private:
+  bool run_in_turn(const Place& first, const Place& second) const {
+    return is_before(schedule_, first, second) &&
+           common_loop(schedule_, first.node, second.node) == around_;
+  }
+
   const Schedule& schedule_;
   const Place here_, there_;
+  const NodeId around_;
 };
+
+/// True when values of reduction axes are all there are.
+bool are_whole_reductions(const Block& block, std::span<const AxisValues> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const IterVar& axis = *block.iter_vars[i];
+    if (axis.iter_type != IterType::comm_reduce) continue;
+    if (!structural_equal(values[i].min, axis.dom->min) ||
+        !structural_equal(values[i].extent, axis.dom->extent)) {
+      return false;
+    }
+  }
+  return true;
+}
 
 }  // namespace
 
 bool moves_past_nothing(const Schedule& schedule, BlockRV handle, LoopRV loop,
-                        const ScopeAccesses& uses) {
+                        const ScopeAccesses& uses, std::span<const AxisValues> values) {
   const TwoPlaces places(schedule, handle, Place{schedule.node(loop)});
-  if (!places.are_apart(handle, uses)) return false;
+  if (!places.are_plain(handle, uses)) return false;
   const Block& block = schedule.get(handle);
+  if (places.around() != no_node &&
+      !(places.is_here_first() && are_whole_reductions(block, values) &&
+        runs_in_iteration(schedule, handle, places.around(), schedule.node(loop), values))) {
+    return false;
+  }
   const auto is_read_by_init = [&](BlockRV reader) {
     return std::ranges::any_of(block.writes, [&](const auto& region) {
       return init_reads(schedule.get(reader), *region->buffer);
@@ -105,8 +128,11 @@ bool moves_past_nothing(const Schedule& schedule, BlockRV handle, LoopRV loop,
 bool lags_behind_nothing(const Schedule& schedule, BlockRV handle, LoopRV loop,
                          const ScopeAccesses& uses) {
   const TwoPlaces places(schedule, handle, Place{schedule.node(loop)});
-  if (!places.are_apart(handle, uses)) return false;
+  if (!places.are_plain(handle, uses)) return false;
   const Block& block = schedule.get(handle);
+  const bool is_complete = std::ranges::all_of(
+      block.iter_vars, [](const auto& axis) { return axis->iter_type == IterType::data_par; });
+  if (places.around() != no_node && (places.is_here_first() || !is_complete)) return false;
   return std::ranges::all_of(uses.all, [&](const BufferAccess& use) {
     if (places.is_here(use)) return true;
     const bool is_of_output = has_memory_of(block.writes, *use.buffer);

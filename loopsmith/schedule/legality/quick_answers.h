@@ -5,6 +5,7 @@
 #pragma once
 #include <span>
 
+#include "loopsmith/schedule/queries/iteration_instances.h"
 #include "loopsmith/schedule/queries/scope_accesses.h"
 
 namespace loopsmith {
@@ -22,8 +23,14 @@ namespace loopsmith {
 /// of the second, and no statement that conflicts with the block's reads stands between the two
 /// places; conflicts of the block with itself are between equal names, since the elements that it
 /// writes are an injective function of its spatial axes. (cover) is the last premise.
+///
+/// Corollary. Let the two have loops in common, the innermost of them be L, and the block stand
+/// before the loop. If the premises hold within one iteration of L, and the block runs there all
+/// instances with `values` of its axes, which each iteration of the loop then runs, and whole
+/// reductions, results stay. Proof: what an iteration of L finds and leaves is the same but for the
+/// block's outputs, which nothing else accesses; of these it reads what it has computed itself.
 bool moves_past_nothing(const Schedule& schedule, BlockRV block, LoopRV loop,
-                        const ScopeAccesses& uses);
+                        const ScopeAccesses& uses, std::span<const AxisValues> values);
 
 /// May a complete block or a reduction block run inside a loop that precedes it?
 ///
@@ -33,6 +40,11 @@ bool moves_past_nothing(const Schedule& schedule, BlockRV block, LoopRV loop,
 /// writes. If each iteration computes for good what the instances that it runs read, and all
 /// instances run, results stay. Proof: as above; the producers inside the loop are the last
 /// premise.
+///
+/// Corollary. Let the two have loops in common, the innermost of them be L, and the block be a
+/// complete one behind the loop. If the premises hold within one iteration of L, where the
+/// iterations of the loop run exactly the instances that the block ran there
+/// (`are_those_of_iteration`), results stay: an iteration of L leaves the same.
 bool lags_behind_nothing(const Schedule& schedule, BlockRV block, LoopRV loop,
                          const ScopeAccesses& uses);
 

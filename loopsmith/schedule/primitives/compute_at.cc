@@ -119,7 +119,8 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
            (run.extent.defined() && reads_memory(run.extent));
   });
   // All that an output block writes is needed, read in the loop or not.
-  const bool is_proved = is_plain && !is_output && moves_past_nothing(schedule, handle, loop, uses);
+  const bool is_proved =
+      is_plain && !is_output && moves_past_nothing(schedule, handle, loop, uses, values_of(made));
   return MovePlan{handle,
                   loop,
                   *place,

@@ -29,6 +29,7 @@ class ReversePlanner {
         block_(schedule.get(handle_)),
         here_{schedule.node(handle_)},
         target_(schedule.node(loop_)),
+        around_(common_loop(schedule, here_.node, target_)),
         uses_(accesses_in_scope(schedule, scope_of(schedule, here_.node))) {}
 
   Planned<MovePlan> find() {
@@ -53,8 +54,14 @@ class ReversePlanner {
                   instances_within(schedule_, handle_, loop_, solve(), instances),
                   arguments_.preserve_unit_loops,
                   reduction_out_of_order(schedule_, handle_, uses_)};
-    bool is_served = computes_inputs(plan.instances) &&
-                     (serves_all(plan.instances) || serves_digits(plan.instances));
+    const std::vector<AxisValues> values = values_of(plan.instances);
+    const bool has_inputs = computes_inputs(plan.instances);
+    // In an iteration of a loop around both places, fewer instances are to be served.
+    const bool serves_iteration =
+        has_inputs && around_ != no_node &&
+        are_those_of_iteration(schedule_, handle_, around_, target_, values);
+    bool is_served = serves_iteration ||
+                     (has_inputs && (serves_all(plan.instances) || serves_digits(plan.instances)));
     if (!is_served && is_finished_) {
       if (auto skewed = skewed_consumer(schedule_, handle_, loop_, inputs_, instances)) {
         plan.instances = std::move(skewed->instances);
@@ -62,7 +69,8 @@ class ReversePlanner {
         is_served = true;
       }
     }
-    const bool is_proved = is_served && !has_unsure_loops() && keeps_inputs() &&
+    const bool is_proved = is_served && (around_ == no_node || serves_iteration) &&
+                           !has_unsure_loops() && keeps_inputs() &&
                            lags_behind_nothing(schedule_, handle_, loop_, uses_);
     plan.preservation = {scope_of(schedule_, here_.node), is_proved};
     return plan;
@@ -167,10 +175,11 @@ class ReversePlanner {
     return true;
   }
 
-  /// True when no loop runs the producers again: what they compute is then what they compute last.
+  /// True when no loop inside of the one around both places runs the producers again: what they
+  /// compute is then what they compute last.
   bool keeps_inputs() const {
     return std::ranges::all_of(producers_, [&](const Producer& producer) {
-      return std::ranges::all_of(loops_above(), [&](const For* around) {
+      return std::ranges::all_of(loops_above(around_), [&](const For* around) {
         const auto uses = [&](const Expr& expr) {
           return expr.defined() && uses_variable(expr, around->loop_var);
         };
@@ -182,9 +191,10 @@ class ReversePlanner {
     });
   }
 
-  std::vector<const For*> loops_above() const {
+  /// The loop and those around it, up to the one that is given.
+  std::vector<const For*> loops_above(NodeId until = no_node) const {
     std::vector<const For*> loops;
-    for (NodeId node = target_; node != no_node; node = schedule_.at(node).parent) {
+    for (NodeId node = target_; node != until; node = schedule_.at(node).parent) {
       if (schedule_.as<BlockRealize>(node)) break;
       if (const auto* around = schedule_.as<For>(node)) loops.push_back(around);
     }
@@ -307,6 +317,7 @@ class ReversePlanner {
   const Block& block_;
   const Place here_;
   const NodeId target_;
+  const NodeId around_;  ///< The innermost loop around the block and the loop; no_node: none.
   const ScopeAccesses uses_;
   std::vector<ComputedInput> inputs_;
   std::vector<Producer> producers_;

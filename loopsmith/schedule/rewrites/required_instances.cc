@@ -286,6 +286,13 @@ class Placer {
 
 }  // namespace
 
+std::vector<AxisValues> values_of(const RequiredInstances& place) {
+  std::vector<AxisValues> values;
+  values.reserve(place.axes.size());
+  for (const AxisRange& run : place.axes) values.push_back({run.min, run.extent});
+  return values;
+}
+
 RequiredInstances instances_within(const Schedule& schedule, BlockRV handle, LoopRV loop,
                                    const std::vector<Interval>& axes, const Instances& instances,
                                    std::span<const Expr> known) {

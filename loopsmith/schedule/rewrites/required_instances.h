@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "loopsmith/schedule/queries/block_kinds.h"
+#include "loopsmith/schedule/queries/iteration_instances.h"
 #include "loopsmith/schedule/queries/region_relaxation.h"
 
 namespace loopsmith {
@@ -27,6 +28,9 @@ struct RequiredInstances {
   std::vector<Ptr<Var>> values;  ///< Stand for the values of the axes in conditions.
   std::vector<Expr> conditions;
 };
+
+/// The values of all axes.
+std::vector<AxisValues> values_of(const RequiredInstances& place);
 
 /// The instances of a block with these values of its axes, inside one iteration of `loop`. Its
 /// present predicates stay. `known` holds, of loops around, wherever its results are needed: such a

@@ -28,40 +28,43 @@ namespace nb = nanobind;
 namespace loopsmith::python {
 namespace {
 
-LowerOptions options_for(const CpuModel& machine) {
-  LowerOptions options;
-  options.vector_bits = machine.vector_bytes * 8;
-  return options;
-}
-
-double estimate(const Ptr<PrimFunc>& func, const Target& target) {
-  const Unlocked unlocked;
-  const CpuModel machine = cpu_model_of(target);
-  return tune::estimate(func, machine, options_for(machine));
-}
-
-nb::list costs(const Ptr<PrimFunc>& func, const Target& target) {
-  const CpuModel machine = cpu_model_of(target);
-  nb::list found;
-  for (const tune::Cost& cost : tune::costs_of(func, machine, options_for(machine))) {
-    nb::dict row;
-    row["compute"] = cost.compute;
-    row["first_cache"] = cost.first_cache;
-    row["core_cache"] = cost.core_cache;
-    row["last_cache"] = cost.last_cache;
-    row["launches"] = cost.launches;
-    row["threads"] = cost.threads;
-    row["cycles"] = cost.cycles();
-    found.append(row);
+/// The model of a target's processor, which is looked at once.
+class CostModel {
+ public:
+  explicit CostModel(const Target& target) : machine_(cpu_model_of(target)) {
+    options_.vector_bits = machine_.vector_bytes * 8;
   }
-  return found;
-}
 
-std::vector<double> features(const Ptr<PrimFunc>& func, const Target& target) {
-  const Unlocked unlocked;
-  const CpuModel machine = cpu_model_of(target);
-  return tune::features_of(func, machine, options_for(machine));
-}
+  double seconds(const Ptr<PrimFunc>& func) const {
+    const Unlocked unlocked;
+    return tune::estimate(func, machine_, options_);
+  }
+
+  std::vector<double> features(const Ptr<PrimFunc>& func) const {
+    const Unlocked unlocked;
+    return tune::features_of(func, machine_, options_);
+  }
+
+  nb::list statements(const Ptr<PrimFunc>& func) const {
+    nb::list found;
+    for (const tune::Cost& cost : tune::costs_of(func, machine_, options_)) {
+      nb::dict row;
+      row["compute"] = cost.compute;
+      row["first_cache"] = cost.first_cache;
+      row["core_cache"] = cost.core_cache;
+      row["last_cache"] = cost.last_cache;
+      row["launches"] = cost.launches;
+      row["threads"] = cost.threads;
+      row["cycles"] = cost.cycles();
+      found.append(row);
+    }
+    return found;
+  }
+
+ private:
+  CpuModel machine_;
+  LowerOptions options_;
+};
 
 /// Takes the steps of a space on a schedule of Python, while other threads of Python run.
 template <void (*space)(Schedule&)>
@@ -101,19 +104,23 @@ Ptr<PrimFunc> with_variants(const std::vector<std::pair<Ptr<PrimFunc>, nb::objec
 }  // namespace
 
 void bind_tune(nb::module_& m) {
-  m.def("estimated_seconds", &estimate, nb::arg("func"), nb::arg("target"),
-        nb::sig("def estimated_seconds(func: PrimFunc, target: Target) -> float"),
-        "Return how long a call of a scheduled function will take, about, without compiling it.");
-  m.def("statement_costs", &costs, nb::arg("func"), nb::arg("target"),
-        nb::sig("def statement_costs(func: PrimFunc, target: Target) -> list[dict[str, float]]"),
-        "Return what each statement of a scheduled function costs: cycles on one core, by what\n"
-        "takes them, and among how many threads they are divided.");
+  nb::class_<CostModel>(m, "CostModel",
+                        "A model of a processor: what scheduled functions cost, without compiling "
+                        "them.\nThreads may ask it at once.")
+      .def(nb::init<const Target&>(), nb::arg("target"),
+           nb::sig("def __init__(self, target: Target) -> None"))
+      .def("seconds", &CostModel::seconds, nb::arg("func"),
+           nb::sig("def seconds(self, func: PrimFunc) -> float"),
+           "Return how long a call of a scheduled function will take, about.")
+      .def("statements", &CostModel::statements, nb::arg("func"),
+           nb::sig("def statements(self, func: PrimFunc) -> list[dict[str, float]]"),
+           "Return what each statement of a scheduled function costs: cycles on one core, by what\n"
+           "takes them, and among how many threads they are divided.")
+      .def("features", &CostModel::features, nb::arg("func"),
+           nb::sig("def features(self, func: PrimFunc) -> list[float]"),
+           "Return numbers of a scheduled function for models that learn: the logarithm of what "
+           "it is\nestimated to take, and what its most expensive statements are like.");
   m.attr("features_version") = tune::features_version;
-  m.def(
-      "program_features", &features, nb::arg("func"), nb::arg("target"),
-      nb::sig("def program_features(func: PrimFunc, target: Target) -> list[float]"),
-      "Return numbers of a scheduled function for models that learn: the logarithm of what it is\n"
-      "estimated to take, and what its most expensive statements are like.");
   m.def("generated_space", &take<tune::generated_space>, nb::arg("sch"),
         nb::sig("def generated_space(sch: Schedule) -> None"),
         "Take the steps of the generated space on a schedule.");

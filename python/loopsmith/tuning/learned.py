@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._core import PrimFunc, Target, program_features
+from .._core import PrimFunc, Target
 from .model import AnalyticModel
 
 MIN_SAMPLES = 48
@@ -63,7 +63,6 @@ class LearnedModel:
                 "LearnedModel: LightGBM is not installed",
                 hint="install lightgbm, or use loopsmith.tuning.AnalyticModel",
             )
-        self._target = target
         self._analytic = AnalyticModel(target)
         self._rows: list[list[float]] = []
         self._labels: list[float] = []
@@ -76,13 +75,13 @@ class LearnedModel:
         """Return seconds, about."""
         if self._trees is None:
             return self._analytic.predict(func)
-        row = program_features(func, self._target)
+        row = self._analytic.features(func)
         correction = float(self._trees.predict(np.array([row]), num_threads=1)[0])
         return math.exp(row[0] * math.log(2) + correction)
 
     def learn(self, func: PrimFunc, seconds: float) -> None:
         """Take note of what a scheduled function was measured to take."""
-        row = program_features(func, self._target)
+        row = self._analytic.features(func)
         self._rows.append(row)
         self._labels.append(math.log(seconds) - row[0] * math.log(2))
         count = len(self._rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from .._core import PrimFunc, Target, estimated_seconds
+from .._core import CostModel, PrimFunc, Target
 
 
 class Model(Protocol):
@@ -43,8 +43,12 @@ class AnalyticModel:
     is_concurrent = True
 
     def __init__(self, target: Target) -> None:
-        self._target = target
+        self._costs = CostModel(target)
 
     def predict(self, func: PrimFunc) -> float:
         """Return seconds, about."""
-        return estimated_seconds(func, self._target)
+        return self._costs.seconds(func)
+
+    def features(self, func: PrimFunc) -> list[float]:
+        """Return numbers of a scheduled function, the first the logarithm of seconds, to base 2."""
+        return self._costs.features(func)

@@ -34,8 +34,9 @@ ExprRV sample_factor(Schedule& schedule, std::span<const std::int64_t> candidate
                      std::optional<std::int64_t> extent) {
   Candidates kept;
   for (const std::int64_t candidate : candidates) {
-    kept.push_back(candidate);
-    if (extent && candidate >= *extent) break;
+    const bool is_whole = extent && candidate >= *extent;
+    kept.push_back(is_whole ? *extent : candidate);
+    if (is_whole) break;
   }
   return sample(schedule, std::move(kept));
 }

@@ -126,6 +126,8 @@ void schedule_tiles(Schedule& schedule, BlockRV block, const Loops& spatial, con
   reorder.attempt(schedule, order);
   const auto stored = write_through_cache(schedule, block, tiles.back());
   pack(schedule, block, steps.back()[0]);
+  // Before loops run at once: each later step would ask again whether they may.
+  const auto start = decompose_reduction.attempt(schedule, block, steps[0][0]);
   if (is_parallel) {
     Loops outer;
     for (const Loops& tile : tiles) outer.push_back(tile[0]);
@@ -134,7 +136,6 @@ void schedule_tiles(Schedule& schedule, BlockRV block, const Loops& spatial, con
   }
   vectorize.attempt(schedule, tiles.back()[3]);
   const bool is_unrolled = happens(schedule, 3, 4);
-  const auto start = decompose_reduction.attempt(schedule, block, steps[0][0]);
   for (std::size_t i = 0; is_unrolled && i + 1 < tiles.size(); ++i) {
     unroll.attempt(schedule, tiles[i][3]);
   }

@@ -52,7 +52,7 @@ def blur_by_numpy(a: Any) -> Any:
 # An image of its own stands between the passes.
 
 # %% [markdown]
-# ## 2. Nothing is kept (2.0 ms; by default 2.7, NumPy 8.3)
+# ## 2. Nothing is kept (1.8 ms; by default 1.9, NumPy 7.5)
 # `compute_inline` puts the first pass into the second. Each element of it is then computed three
 # times, from nine vectors of A.
 
@@ -107,7 +107,7 @@ def sliding(func: tir.PrimFunc, rows: int = 125) -> tir.Schedule:
 
 
 # %% [markdown]
-# ## Harris corners (30 ms as written at 1536 x 2560; by default 15, NumPy 62)
+# ## Harris corners (28 ms as written at 1536 x 2560; by default 4.7, NumPy 59)
 # Two slopes of 3 x 3 each, three products of them, the sums of these over 3 x 3, down and across,
 # and a formula: twelve stages, eleven of which are an image in memory.
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <unordered_set>
 
+#include "loopsmith/rules/fuse_stencils.h"
 #include "loopsmith/rules/inline_elementwise.h"
 #include "loopsmith/rules/make_loops.h"
 #include "loopsmith/rules/overlap_check.h"
@@ -63,7 +64,8 @@ void read_again(std::span<Subject> subjects, const Schedule& schedule, const Cpu
 std::vector<BlockRV> take_rules(Schedule& schedule, const RuleContext& context) {
   std::vector<BlockRV> left;
   if (schedule.func()->attrs.get_int("tir.is_scheduled", 0) != 0) return left;
-  inline_elementwise(schedule);
+  inline_elementwise(schedule, context.machine);
+  fuse_stencils(schedule, context);
   std::vector<Subject> subjects = subjects_of(schedule, context.machine);
   for (const auto prepare : {split_long_reductions, pad_dot_products}) {
     if (prepare(schedule, subjects, context.machine)) {

@@ -6,8 +6,11 @@
 #include <unordered_map>
 
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
 #include "loopsmith/rules/look_up.h"
+#include "loopsmith/rules/strategy.h"
 #include "loopsmith/rules/subject.h"
+#include "loopsmith/rules/vector_cost.h"
 #include "loopsmith/schedule/primitives/compute_inline.h"
 
 namespace loopsmith {
@@ -61,15 +64,23 @@ int count_loads(const Nest& nest, const Ptr<Buffer>& buffer) {
   }));
 }
 
+/// Elements that are read in several places are one tree.
 void replace_loads(Nest& nest, const Producer& producer) {
+  std::vector<std::pair<Expr, Expr>> known;
   Rewriter rewrite;
   rewrite.on<BufferLoad>([&](const BufferLoad& load) -> Expr {
     if (!load.buffer.same_as(producer.buffer)) return rewrite.children(load);
+    const Expr whole = Ptr<BufferLoad>(&load);
+    const auto found = std::ranges::find_if(
+        known, [&](const auto& each) { return structural_equal(each.first, whole); });
+    if (found != known.end()) return found->second;
     Substitution values;
     for (std::size_t i = 0; i < load.indices.size(); ++i) {
       if (producer.indices[i].is<Var>()) values[producer.indices[i]] = rewrite(load.indices[i]);
     }
-    return clone_with(producer.value, std::move(values));
+    const Expr value = clone_with(producer.value, std::move(values));
+    known.emplace_back(whole, value);
+    return value;
   });
   nest.body = rewrite(nest.body);
   if (nest.init) nest.init = rewrite(nest.init);
@@ -141,8 +152,47 @@ bool sources_stay(const Producer& producer, std::size_t place, Uses& uses) {
   return stay;
 }
 
+bool fills_vectors(const Nest& nest, const CpuModel& machine) {
+  const std::optional<Axis> column = contiguous_axis(nest);
+  return nest.reduction().empty() && nest.body.is<BufferStore>() && column &&
+         constant_extent(*column).value_or(0) >= 2 * lanes_of(nest, machine);
+}
+
+/// Smaller intermediates are in the first cache.
+constexpr std::int64_t min_image_bytes = std::int64_t{1} << 16;
+
+/// Whether the readers of large intermediates are faster where they compute what they read; all
+/// producers are read by nests that are among `readers` alone.
+bool saves_images(const std::vector<const Nest*>& own, const std::vector<Producer>& producers,
+                  const std::set<std::size_t>& readers, const Program& program,
+                  const CpuModel& machine) {
+  const auto fills = [&](std::size_t reader) {
+    return fills_vectors(*program.parts[reader].nest, machine);
+  };
+  if (!std::ranges::all_of(readers, fills)) return false;
+  double apart = 0, together = 0;
+  for (const Nest* nest : own) {
+    const auto points = point_count(nest->axes);
+    const std::int64_t bytes =
+        points ? *points * nest->body.as<BufferStore>()->buffer->dtype.bytes() : 0;
+    if (bytes < min_image_bytes || !fills_vectors(*nest, machine)) return false;
+    apart +=
+        static_cast<double>(*points) * (vector_cost(*nest, machine) + keeping_cost(bytes, machine));
+  }
+  for (const std::size_t reader : readers) {
+    const Nest& nest = *program.parts[reader].nest;
+    const auto points = point_count(nest.axes);
+    if (!points) return false;
+    Nest joined = nest;
+    for (const Producer& producer : producers) replace_loads(joined, producer);
+    apart += static_cast<double>(*points) * vector_cost(nest, machine);
+    together += static_cast<double>(*points) * vector_cost(joined, machine);
+  }
+  return together < apart;
+}
+
 bool is_worth_inlining(const Producer& producer, const Program& program, std::size_t place,
-                       Uses& uses) {
+                       Uses& uses, const CpuModel& machine) {
   // A second nest that fills the buffer, or one that reads it before: not a producer.
   const std::set<std::size_t>& readers = uses.readers(*producer.buffer);
   if (uses.writers(*producer.buffer).size() > 1 || readers.empty() || *readers.begin() < place) {
@@ -157,34 +207,85 @@ bool is_worth_inlining(const Producer& producer, const Program& program, std::si
   }
   const int cost = cost_of(producer.value);
   if (!each_once) return cost <= 1;
-  return loads <= 1 || cost * loads <= cheap;
+  return loads <= 1 || cost * loads <= cheap ||
+         saves_images({&*program.parts[place].nest}, {producer}, readers, program, machine);
 }
 
-/// The blocks that are to be inlined, in this order.
-std::vector<BlockRV> blocks_to_inline(Program program) {
-  Uses uses(program);
-  std::vector<BlockRV> blocks;
-  for (std::size_t place = 0; place < program.parts.size(); ++place) {
-    const Part& part = program.parts[place];
-    const auto producer = part.nest ? producer_of(*part.nest, program, uses) : std::nullopt;
-    if (!producer || !is_worth_inlining(*producer, program, place, uses) ||
-        !sources_stay(*producer, place, uses)) {
-      continue;
+/// Chooses the blocks that are to be inlined, and does so in its own program.
+class InlineChoice {
+ public:
+  InlineChoice(Program program, const CpuModel& machine)
+      : program_(std::move(program)), machine_(machine), uses_(program_) {}
+
+  /// In this order.
+  std::vector<BlockRV> run() {
+    for (std::size_t place = 0; place < program_.parts.size(); ++place) {
+      const auto producer = producer_at(place);
+      if (producer && is_worth_inlining(*producer, program_, place, uses_, machine_)) {
+        inline_at(place, *producer);
+      }
     }
-    blocks.push_back(part.nest->block);
-    for (const std::size_t reader : uses.readers(*producer->buffer)) {
-      Nest& nest = *program.parts[reader].nest;
-      replace_loads(nest, *producer);
-      uses.add(reader, nest);
+    for (std::size_t reader = 0; reader < program_.parts.size(); ++reader) {
+      while (inline_all_of(reader)) {
+      }
+    }
+    return blocks_;
+  }
+
+ private:
+  std::optional<Producer> producer_at(std::size_t place) {
+    const Part& part = program_.parts[place];
+    if (!part.nest || is_gone_.contains(place)) return std::nullopt;
+    auto producer = producer_of(*part.nest, program_, uses_);
+    return producer && sources_stay(*producer, place, uses_) ? std::move(producer) : std::nullopt;
+  }
+
+  void inline_at(std::size_t place, const Producer& producer) {
+    blocks_.push_back(program_.parts[place].nest->block);
+    is_gone_.insert(place);
+    for (const std::size_t reader : uses_.readers(*producer.buffer)) {
+      Nest& nest = *program_.parts[reader].nest;
+      replace_loads(nest, producer);
+      uses_.add(reader, nest);
     }
   }
-  return blocks;
-}
+
+  /// Inlines all that is computed for one nest alone, if that pays together: what they read, they
+  /// may share.
+  bool inline_all_of(std::size_t reader) {
+    const auto& nest = program_.parts[reader].nest;
+    if (!nest || is_gone_.contains(reader)) return false;
+    std::vector<std::size_t> places;
+    std::vector<const Nest*> own;
+    std::vector<Producer> producers;
+    for (std::size_t place = 0; place < reader; ++place) {
+      const auto producer = producer_at(place);
+      if (!producer || !reads(*nest, producer->buffer)) continue;
+      std::set<std::size_t> readers = uses_.readers(*producer->buffer);
+      std::erase_if(readers, [&](std::size_t each) { return is_gone_.contains(each); });
+      if (readers != std::set{reader} || uses_.writers(*producer->buffer).size() > 1) continue;
+      places.push_back(place);
+      own.push_back(&*program_.parts[place].nest);
+      producers.push_back(*producer);
+    }
+    if (places.size() < 2 || !saves_images(own, producers, {reader}, program_, machine_)) {
+      return false;
+    }
+    for (std::size_t i = 0; i < places.size(); ++i) inline_at(places[i], producers[i]);
+    return true;
+  }
+
+  Program program_;
+  const CpuModel& machine_;
+  Uses uses_;
+  std::set<std::size_t> is_gone_;
+  std::vector<BlockRV> blocks_;
+};
 
 }  // namespace
 
-void inline_elementwise(Schedule& schedule) {
-  for (const BlockRV block : blocks_to_inline(program_of(schedule))) {
+void inline_elementwise(Schedule& schedule, const CpuModel& machine) {
+  for (const BlockRV block : InlineChoice(program_of(schedule), machine).run()) {
     if (!compute_inline.can_apply(schedule, {block})) continue;
     compute_inline(schedule, look_up(schedule, block));
   }

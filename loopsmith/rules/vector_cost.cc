@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/rules/vector_cost.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/rules/strategy.h"
+
+namespace loopsmith {
+namespace {
+
+/// By measurement of filters on Zen 4 with vectors of 64 bytes.
+constexpr double operation_cost = 0.5, store_cost = 1.0, call_cost = 24.0;
+constexpr double near_cost = 2.0, far_cost = 4.0;
+constexpr double cache_line_bytes = 64.0;
+
+class ElementCost {
+ public:
+  ElementCost(std::int64_t lanes, const CpuModel& machine) : lanes_(lanes), machine_(machine) {}
+
+  /// What is shared in the tree is computed once.
+  double of(const Expr& value) {
+    pre_order_visit(value, [&](const Ref& ref) {
+      if (!seen_.insert(ref.get()).second) return false;
+      const auto* load = ref.as<BufferLoad>();
+      if (load) {
+        note(*load);
+      } else if (!ref.is<Var>() && !ref.is<IntImm>() && !ref.is<FloatImm>()) {
+        const auto* call = ref.as<Call>();
+        const bool is_function = call && call->op != op("if_then_else");
+        operations_ += is_function ? call_cost : adds_product(ref) ? 0 : operation_cost;
+      }
+      return !load;
+    });
+    return std::max(loads_cost_, operations_) + store_cost;
+  }
+
+ private:
+  static bool adds_product(const Ref& sum) {
+    if (!sum.is<Add>() && !sum.is<Sub>()) return false;
+    bool has_product = false;
+    for_each_child(*sum.get(),
+                   [&](const Ref& child, Role) { has_product = has_product || child.is<Mul>(); });
+    return has_product;
+  }
+
+  void note(const BufferLoad& load) {
+    BufferLoad copy = load;
+    for (Expr& index : copy.indices) index = analyzer_.simplify(index);
+    const bool is_across = crosses_lines(copy);
+    const Digest digest = structural_hash(make(std::move(copy)));
+    if (std::ranges::find(loads_, digest) != loads_.end()) return;
+    loads_.push_back(digest);
+    loads_cost_ += is_across ? 1.0 + machine_.vector_bytes / cache_line_bytes : 1.0;
+  }
+
+  /// Whether vectors start between lines: their rows, or their offsets, are no whole vectors.
+  bool crosses_lines(const BufferLoad& load) {
+    if (load.indices.empty()) return false;
+    const Substitution at_0 = [&] {
+      Substitution zeros;
+      for (const Ptr<Var>& axis : free_variables(load.indices.back())) {
+        zeros[axis] = zero_of(axis->dtype);
+      }
+      return zeros;
+    }();
+    const Expr offset = analyzer_.simplify(substitute(load.indices.back(), at_0));
+    const auto is_whole = [&](const Expr& count) {
+      const std::int64_t* known = as_int(count);
+      return known && *known % lanes_ == 0;
+    };
+    return !is_whole(offset) || !is_whole(load.buffer->shape.back());
+  }
+
+  std::int64_t lanes_;
+  const CpuModel& machine_;
+  Analyzer analyzer_;
+  std::unordered_set<const Object*> seen_;
+  std::vector<Digest> loads_;
+  double loads_cost_ = 0, operations_ = 0;
+};
+
+}  // namespace
+
+double vector_cost(const Nest& nest, const CpuModel& machine) {
+  const auto* store = nest.body.as<BufferStore>();
+  return store ? ElementCost(lanes_of(nest, machine), machine).of(store->value) : store_cost;
+}
+
+double keeping_cost(std::int64_t bytes, const CpuModel& machine) {
+  return bytes > machine.core_cache_bytes ? far_cost : near_cost;
+}
+
+}  // namespace loopsmith

@@ -399,7 +399,27 @@ Ptr<PrimFunc> clone(const Ptr<PrimFunc>& func) {
   return clone_of(func, {});
 }
 
+namespace {
+
+/// Looks for a variable in an expression without keeping what was seen; nullopt after too many
+/// nodes, as shared ones may come again and again.
+std::optional<bool> is_used_in_few(const Ref& ref, Role role, const Object* variable, int& left) {
+  if (ref.get() == variable) return true;
+  if (is_used_buffer(ref, role) || is_empty(*ref.get())) return false;
+  if (--left < 0) return {};
+  std::optional<bool> found = false;
+  each_child(*ref.get(), [&](const Ref& child, Role r) {
+    if (found && !*found) found = is_used_in_few(child, r, variable, left);
+  });
+  return found;
+}
+
+}  // namespace
+
 bool uses_variable(const Ref& root, const Ptr<Var>& variable) {
+  if (!root.defined()) return false;
+  int left = 64;
+  if (const auto few = is_used_in_few(root, Role::binds, variable.get(), left)) return *few;
   bool found = false;
   pre_order_visit(root, [&](const Ref& ref) {
     found = found || ref.same_as(variable);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <exception>
 #include <thread>
+#include <utility>
 
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/runtime/cpus.h"
@@ -52,12 +53,13 @@ void in_threads(std::size_t count, const std::function<void(std::size_t)>& task)
 }
 
 Search::Search(Ptr<PrimFunc> func, Space space, const CpuModel& machine, std::uint64_t seed,
-               bool is_concurrent)
+               bool is_concurrent, std::vector<Decisions> starts)
     : func_(std::move(func)),
       space_(std::move(space)),
       machine_(machine),
       random_(seed),
-      is_concurrent_(is_concurrent) {}
+      is_concurrent_(is_concurrent),
+      starts_(std::move(starts)) {}
 
 Search::Plan Search::plan(const std::vector<Trace>& parents) {
   std::uniform_real_distribution<double> share(0, 1);
@@ -113,7 +115,19 @@ void Search::breed(const std::vector<Trace>& parents, std::size_t size,
   sort_by_prediction(pool);
 }
 
+std::vector<Candidate> Search::take_starts() {
+  std::vector<Candidate> found;
+  for (Decisions& decisions : std::exchange(starts_, {})) {
+    auto candidate = carry_out({.seed = 1, .decisions = std::move(decisions)});
+    if (candidate && known_.insert(candidate->hash).second) {
+      found.push_back(*std::move(candidate));
+    }
+  }
+  return found;
+}
+
 std::vector<Candidate> Search::next_batch(std::size_t size) {
+  if (auto first = take_starts(); !first.empty()) return first;
   std::vector<Trace> quickest;
   for (std::size_t i = 0; i < std::min(elite, measured_.size()); ++i) {
     quickest.push_back(measured_[i].trace);

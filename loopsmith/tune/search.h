@@ -33,9 +33,9 @@ void in_threads(std::size_t count, const std::function<void(std::size_t)>& task)
 /// proposed is not proposed again. The same with any number of threads.
 class Search {
  public:
-  /// Several threads draw from a space that `is_concurrent`.
+  /// Several threads draw from a space that `is_concurrent`. What `starts` decide is tried first.
   Search(Ptr<PrimFunc> func, Space space, const CpuModel& machine, std::uint64_t seed,
-         bool is_concurrent);
+         bool is_concurrent, std::vector<Decisions> starts = {});
 
   /// The next candidates, at most `size`; none where nothing new is found any more.
   std::vector<Candidate> next_batch(std::size_t size);
@@ -53,6 +53,8 @@ class Search {
   };
 
   Plan plan(const std::vector<Trace>& parents);
+  /// The candidates of `starts_`, which are not drawn again.
+  std::vector<Candidate> take_starts();
   std::optional<Candidate> carry_out(const Plan& plan) const;
   void breed(const std::vector<Trace>& parents, std::size_t size, std::vector<Candidate>& pool);
 
@@ -61,6 +63,7 @@ class Search {
   CpuModel machine_;
   std::mt19937_64 random_;
   bool is_concurrent_;
+  std::vector<Decisions> starts_;
   std::set<std::string> known_;
   std::vector<Measured> measured_;  ///< The quickest first.
 };

@@ -27,21 +27,30 @@ double median(std::vector<double> samples) {
   return *middle;
 }
 
-/// The space of a program for which none is given.
-Space own_space(const Ptr<PrimFunc>& func, const SearchOptions& options) {
+/// A space, and what is tried of it first.
+struct StartedSpace {
+  Space space;
+  bool is_concurrent = false;  ///< Threads may draw at once.
+  std::vector<Decisions> starts = {};
+};
+
+/// The space of a program for which none is given; it starts with the default schedule.
+StartedSpace own_space(const Ptr<PrimFunc>& func, const SearchOptions& options) {
   tir::Schedule by_default = tir::default_schedule(func, options.target, true, options.build);
   Trace trace = by_default.engine().trace();
-  if (decisions_of(trace).empty()) return generated_space;
-  return either(std::move(trace), generated_space);
+  Decisions decisions = decisions_of(trace);
+  if (decisions.empty()) return {generated_space, true};
+  decisions.insert(decisions.begin(), {"sample_categorical", Argument(std::int64_t{0})});
+  return {either(std::move(trace), generated_space), true, {std::move(decisions)}};
 }
 
 /// A space of the user's, on the engine.
-Space space_of(const std::function<void(tir::Schedule&)>& steps) {
-  return [steps](Schedule& schedule) {
+StartedSpace space_of(const std::function<void(tir::Schedule&)>& steps) {
+  return {[steps](Schedule& schedule) {
     tir::Schedule face(std::make_unique<Schedule>(std::move(schedule)));
     steps(face);
     schedule = std::move(face.engine());
-  };
+  }};
 }
 
 void require_processor(const Target& target) {
@@ -55,8 +64,7 @@ void require_processor(const Target& target) {
 
 class Tuner {
  public:
-  Tuner(const Ptr<PrimFunc>& func, const Space& space, bool is_concurrent,
-        const SearchOptions& options)
+  Tuner(const Ptr<PrimFunc>& func, const StartedSpace& space, const SearchOptions& options)
       : func_(func),
         options_(options),
         limits_{.seconds = options.trial_seconds},
@@ -64,8 +72,8 @@ class Tuner {
         workload_(
             options.arguments.empty() ? random_arguments(*func, options.seed) : options.arguments,
             by_default_),
-        search_(func, space, cpu_model_of(options.target, options.build), options.seed,
-                is_concurrent) {}
+        search_(func, space.space, cpu_model_of(options.target, options.build), options.seed,
+                space.is_concurrent, space.starts) {}
 
   Best run() {
     const auto begin = std::chrono::steady_clock::now();
@@ -173,21 +181,20 @@ class Tuner {
 
 Best search(const Ptr<PrimFunc>& func, const SearchOptions& options) {
   require_processor(options.target);
-  const bool is_own = !options.space;
-  const Space space = is_own ? own_space(func, options) : space_of(options.space);
-  return Tuner(func, space, is_own, options).run();
+  const StartedSpace space = options.space ? space_of(options.space) : own_space(func, options);
+  return Tuner(func, space, options).run();
 }
 
 Best search(const tir::Schedule& schedule, const SearchOptions& options) {
   require_processor(options.target);
   const Trace trace = schedule.engine().trace();
-  const Space more = options.space ? space_of(options.space) : Space();
+  const Space more = options.space ? space_of(options.space).space : Space();
   const Space space = [&](Schedule& drawn) {
     trace.sample_again(drawn);
     if (more) more(drawn);
   };
   const Ptr<IRModule>& original = schedule.engine().original();
-  return Tuner(Schedule(original, 1).func(), space, !more, options).run();
+  return Tuner(Schedule(original, 1).func(), {space, !more}, options).run();
 }
 
 }  // namespace loopsmith::tune

@@ -56,7 +56,7 @@ class EvolutionarySearch:
     Candidates come in batches. For each, a pool is drawn of the space, bred of the quickest that
     were measured, and for some generations of those of the pool that the model likes best: by a
     change of one decision, or a cross of two. Proposed are the best of the pool, some that are near
-    to what was measured, and one at random.
+    to what was measured, and one at random; before all others, those with which the space starts.
     A program that was proposed is not proposed again.
 
     Parameters
@@ -94,6 +94,7 @@ class EvolutionarySearch:
         self._rng = random.Random(seed)
         self._known: set[str] = set()
         self._batch: list[Candidate] = []
+        self._starts: list[Sequence[Decision]] = list(space.starts)
         self._measured: list[tuple[float, int, Trace]] = []
         self._expected = ExpectedGain()
 
@@ -140,6 +141,11 @@ class EvolutionarySearch:
             self._measured.sort(key=lambda item: item[:2])
 
     def _next_batch(self) -> list[Candidate]:
+        if self._starts:
+            starts, self._starts = self._starts, []
+            first = self._fresh(self._drawn([(self._seed(), decisions) for decisions in starts]))
+            if first:
+                return first
         measured = [trace for _, _, trace in self._measured[: self.elite]]
         near = self._bred(measured, [], self.batch_size * 2) if measured else []
         parents, pool = measured, list(near)
@@ -189,7 +195,10 @@ class EvolutionarySearch:
                 decisions = self._mutator(parent, self._rng) or ()
             else:
                 decisions = crossed(parent, self._chosen(parents), self._rng)
-        return self._rng.randrange(1, 2**31 - 1), decisions
+        return self._seed(), decisions
+
+    def _seed(self) -> int:
+        return self._rng.randrange(1, 2**31 - 1)
 
     def _drawn(self, plans: Sequence[Plan]) -> list[Candidate | UserError]:
         """Carry out plans; an error in the place of those that are no legal schedule."""

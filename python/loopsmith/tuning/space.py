@@ -93,6 +93,11 @@ class Space:
         return self._steps in own or isinstance(self._steps, WithDefault)
 
     @property
+    def starts(self) -> list[Sequence[Decision]]:
+        """The decisions of candidates that are tried before others are drawn."""
+        return self._steps.starts if isinstance(self._steps, WithDefault) else []
+
+    @property
     def name(self) -> str:
         """What tells this space from others: where its function is, the steps before it."""
         steps: Any = self._steps

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from .._core import PrimFunc, Schedule, Target, Trace
 from ..driver import default_schedule
 from ..errors import ScheduleError
 from .generated import generated, generated_for_gpu
-from .holes import holes_of
+from .holes import Decision, decisions_of, holes_of
 
 
 def generated_space(target: Target | str) -> Callable[[Schedule], None]:
@@ -50,6 +50,13 @@ class WithDefault:
         if self._default is None:
             return f"{own.__module__}.{own.__qualname__}"
         return f"{own.__qualname__}, or {self._default.as_python()}"
+
+    @property
+    def starts(self) -> list[Sequence[Decision]]:
+        """What to decide first: the default schedule as it is."""
+        if self._default is None:
+            return []
+        return [[("sample_categorical", 0), *decisions_of(self._default)]]
 
     def __call__(self, sch: Schedule) -> None:
         """Take the steps."""

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <span>
 
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/primitives/cache_read.h"
 #include "loopsmith/schedule/primitives/cache_write.h"
 #include "loopsmith/schedule/primitives/compute_at.h"
@@ -16,6 +18,7 @@
 #include "loopsmith/schedule/primitives/rfactor.h"
 #include "loopsmith/schedule/primitives/sample.h"
 #include "loopsmith/schedule/primitives/split.h"
+#include "loopsmith/schedule/primitives/transform_layout.h"
 #include "loopsmith/tune/spaces/block_axes.h"
 #include "loopsmith/tune/spaces/choices.h"
 #include "loopsmith/tune/spaces/dot_instructions.h"
@@ -87,14 +90,63 @@ std::optional<BlockRV> write_through_cache(Schedule& schedule, BlockRV block, co
   return stored;
 }
 
-/// Copies what is read, or not, where a loop starts.
-void pack(Schedule& schedule, BlockRV block, LoopRV place) {
+/// The dimension of what a block reads along which the lanes of a loop lie; none where all read one
+/// element, or where it is not one dimension.
+std::optional<std::size_t> dimension_of_lanes(const Schedule& schedule, BlockRV block,
+                                              std::size_t number, LoopRV lanes) {
+  const BlockRealize& realize = schedule.realize(block);
+  const Ptr<Var>& moved_by = schedule.get(lanes).loop_var;
+  std::optional<std::size_t> found;
+  const auto& region = realize.block->reads[number]->region;
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    if (!uses_variable(realize.iter_values[i], moved_by)) continue;
+    for (std::size_t d = 0; d < region.size(); ++d) {
+      if (!uses_variable(region[d]->min, realize.block->iter_vars[i]->var)) continue;
+      if (found && *found != d) return {};
+      found = d;
+    }
+  }
+  return found;
+}
+
+/// The indices of a buffer in panels of `width` along a dimension, which is innermost in each.
+Ptr<IndexMap> panels_along(const Buffer& buffer, std::size_t dimension, std::int64_t width) {
+  IndexMap map;
+  std::vector<Expr> others;
+  for (std::size_t d = 0; d < buffer.shape.size(); ++d) {
+    map.initial_indices.push_back(var("d", buffer.shape[d].dtype()));
+    if (d != dimension) others.push_back(map.initial_indices.back());
+  }
+  const Expr along = map.initial_indices[dimension];
+  const Expr size = int_imm(along.dtype(), width);
+  if (width > 1) map.final_indices.push_back(floordiv(along, size));
+  map.final_indices.insert(map.final_indices.end(), others.begin(), others.end());
+  map.final_indices.push_back(width > 1 ? floormod(along, size) : along);
+  return make(std::move(map));
+}
+
+/// Copies what is read, or not: where a loop starts, or all of it, once. In the copy, what the
+/// lanes of a vector read may lie side by side.
+void pack(Schedule& schedule, BlockRV block, LoopRV place, LoopRV lanes, bool is_outermost) {
   const auto count = static_cast<std::int64_t>(schedule.get(block).reads.size());
   for (std::int64_t number = 0; number < count; ++number) {
     if (!happens(schedule, 1, 3)) continue;
+    const auto read = static_cast<std::size_t>(number);
+    const auto along = dimension_of_lanes(schedule, block, read, lanes);
     const auto copy = cache_read.attempt(schedule, block, number, "global");
     if (!copy) continue;
-    compute_at.attempt(schedule, *copy, place);
+    const Buffer& buffer = *schedule.get(block).reads[read]->buffer;
+    const bool is_whole = is_outermost && along && happens(schedule, 1, 4);
+    const std::int64_t width = is_whole ? constant_extent(schedule, lanes).value_or(1) : 1;
+    const bool has_choice = along && (width > 1 || *along + 1 < buffer.shape.size());
+    if (has_choice && happens(schedule, 3, 4)) {
+      transform_layout.attempt(schedule, *copy, 0, panels_along(buffer, *along, width));
+    }
+    if (is_whole) {
+      parallel.attempt(schedule, get_loops(schedule, *copy)[0]);
+    } else {
+      compute_at.attempt(schedule, *copy, place);
+    }
     vectorize_innermost(schedule, *copy);
   }
 }
@@ -125,7 +177,7 @@ void schedule_tiles(Schedule& schedule, BlockRV block, const Loops& spatial, con
   append(tiles, 3);
   reorder.attempt(schedule, order);
   const auto stored = write_through_cache(schedule, block, tiles.back());
-  pack(schedule, block, steps.back()[0]);
+  pack(schedule, block, steps.back()[0], tiles.back()[3], is_parallel);
   // Before loops run at once: each later step would ask again whether they may.
   const auto start = decompose_reduction.attempt(schedule, block, steps[0][0]);
   if (is_parallel) {

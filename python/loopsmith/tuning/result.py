@@ -15,6 +15,7 @@ from .._core import IRModule, Module, PrimFunc, Schedule, Trace
 from ..driver import build
 from ..timing import seconds_text
 from .holes import holes_of
+from .roofline import Limit
 from .worker import Outcome
 
 
@@ -93,9 +94,8 @@ class Tuned:
         Whether the search was ended by an interrupt of the keyboard.
     is_exhausted
         Whether no new candidate was found any more.
-    limit_seconds
-        What a call takes at least on this machine, computing at its peak and touching each byte
-        once, as measured; 0 where that is not known.
+    limit
+        What a call asks for and what this machine does at most; None where that is not known.
     """
 
     func: PrimFunc
@@ -109,12 +109,20 @@ class Tuned:
     was_interrupted: bool = False
     is_exhausted: bool = False
     options: dict[str, Any] = field(default_factory=dict)
-    limit_seconds: float = 0.0
+    limit: Limit | None = None
 
     @property
     def trace(self) -> Trace:
         """The steps of the schedule."""
         return self.schedule.trace
+
+    @property
+    def limit_seconds(self) -> float:
+        """What a call takes at least on this machine; 0 where that is not known.
+
+        It computes at the machine's peak and touches each byte once, as measured.
+        """
+        return self.limit.seconds if self.limit else 0.0
 
     @property
     def speedup(self) -> float:
@@ -171,7 +179,10 @@ class Tuned:
         return text
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
-        """Draw the time of each candidate and the best so far, by matplotlib; return the figure.
+        """Draw the search by matplotlib; return the figure.
+
+        It has the time of each candidate and the best so far, the times with each decision of what
+        mattered most, and where that is known, the roofline of the machine.
 
         Parameters
         ----------

@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -63,18 +64,41 @@ def bandwidth(threads: int, log2_bytes: int) -> float:
     return float(8.0 * count / min(taken.samples))
 
 
-def limit_seconds(flops: float, touched: float, threads: int | None) -> float:
-    """Return what so many operations on so many bytes take at least here; 0 without bytes.
+@dataclass(frozen=True)
+class Limit:
+    """What a program asks for, and what the machine does at most.
 
-    It is the longer one of computing all operations of the program and of touching each of its
-    bytes once: the roofline of Williams et al., "Roofline: An Insightful Visual Performance Model"
-    (CACM 2009), for float32.
+    Attributes
+    ----------
+    flops, bytes
+        How many operations a call asks for, and how many bytes its tensors have.
+    peak_flops, bandwidth
+        How many of each this machine does in a second, as measured.
     """
+
+    flops: float
+    bytes: float
+    peak_flops: float
+    bandwidth: float
+
+    @property
+    def seconds(self) -> float:
+        """What a call takes at least.
+
+        It is the longer one of computing all operations of the program and of touching each of its
+        bytes once: the roofline of Williams et al., "Roofline: An Insightful Visual Performance
+        Model" (CACM 2009), for float32.
+        """
+        return max(self.bytes / self.bandwidth, self.flops / self.peak_flops)
+
+
+def limit_of(flops: float, touched: float, threads: int | None) -> Limit | None:
+    """Return the limit of a program of so many operations on so many bytes; None without any."""
     if not touched:
-        return 0.0
+        return None
     count = threads or len(os.sched_getaffinity(0))
-    moved = touched / bandwidth(count, min(max(round(math.log2(touched)), 15), 28))
-    return float(max(moved, flops / peak_flops(count)))
+    moved = bandwidth(count, min(max(round(math.log2(touched)), 15), 28))
+    return Limit(flops, touched, peak_flops(count), moved)
 
 
 def _flags() -> str:

@@ -14,6 +14,7 @@ from .._core import PrimFunc, Schedule
 from ..errors import UserError
 from ..ir import structural_equal
 from .result import Trial, Tuned
+from .roofline import Limit
 from .search import Candidate, EvolutionarySearch
 from .trial_log import LoggedTrial, TrialLog
 from .worker import Attempt, Check, Duel, Outcome, Request
@@ -69,13 +70,18 @@ class Task:
         self._begun = time.monotonic() if begun is None else begun
         self._candidates: list[tuple[float, int, Candidate]] = []
         self._log = log
-        self.limit_seconds = 0.0
-        """What a call takes at least on this machine; 0 where that is not known."""
+        self.limit: Limit | None = None
+        """What a call asks of this machine at least; None where that is not known."""
         self.work = 0.0, 0.0
         """How many operations a call asks for, and how many bytes its tensors have."""
         self.default_seconds = self._measure_default()
         if log is not None:
             self._resume(log.all())
+
+    @property
+    def limit_seconds(self) -> float:
+        """What a call takes at least on this machine; 0 where that is not known."""
+        return self.limit.seconds if self.limit else 0.0
 
     @property
     def best_seconds(self) -> float:
@@ -170,7 +176,7 @@ class Task:
             was_interrupted=was_interrupted,
             is_exhausted=self.is_exhausted,
             options=options,
-            limit_seconds=self.limit_seconds,
+            limit=self.limit,
         )
 
     def _resume(self, logged: list[LoggedTrial]) -> None:

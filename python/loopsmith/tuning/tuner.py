@@ -21,7 +21,7 @@ from .model import AnalyticModel, Model
 from .progress import Display, display_of
 from .records import Records, key_of, record_of, record_of_sizes
 from .result import Tuned, TunedModule
-from .roofline import limit_seconds
+from .roofline import limit_of
 from .runner import Runner
 from .search import EvolutionarySearch, Mutator
 from .share import AnyTask, next_task
@@ -203,7 +203,7 @@ def tune(
                 log = TrialLog(store, f"{key_of(each.func)} {key} {each.name}")
             task = Task(each.func, search, own, weight, begun, log)
             if runner is None and target_text.startswith("llvm"):  # It is measured here.
-                task.limit_seconds = limit_seconds(*task.work, num_threads)
+                task.limit = limit_of(*task.work, num_threads)
             tasks.append(task)
         deadline = None if seconds is None else begun + seconds
         shown = stack.enter_context(display_of(progress, trials, deadline))

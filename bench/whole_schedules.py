@@ -28,6 +28,21 @@ def cached_tiles(sch: tir.Schedule, fuses: bool) -> None:
     sch.decompose_reduction("C", k0)
 
 
+def unrolled_tiles(sch: tir.Schedule) -> None:
+    """Tile a product in parallel, with its result in a tile of its own, unrolled."""
+    i, j, k = sch.get_loops("C")
+    i0, i1 = sch.split(i, [None, 8])
+    j0, j1 = sch.split(j, [None, 64])
+    k0, k1 = sch.split(k, [None, 8])
+    sch.reorder(i0, j0, k0, k1, i1, j1)
+    sch.reverse_compute_at(sch.cache_write("C", 0, "global"), j0)
+    sch.compute_at(sch.cache_read("C", 1, "global"), k0)
+    sch.decompose_reduction("C", k0)
+    sch.parallel(i0)
+    sch.vectorize(j1)
+    sch.unroll(i1)
+
+
 def threads_of_product(sch: tir.Schedule) -> None:
     """Give a product to threads, with two levels of caches."""
     i, j, k = sch.get_loops("C")
@@ -52,6 +67,35 @@ def threads_of_product(sch: tir.Schedule) -> None:
     sch.decompose_reduction("C", k0)
 
 
+def convolution(channels: int = 64, size: int = 56) -> tir.PrimFunc:
+    """Return a convolution by 3 x 3."""
+    shape = (1, channels, size + 2, size + 2)
+    a = te.placeholder(shape, "float32", name="A")
+    w = te.placeholder((channels, channels, 3, 3), "float32", name="W")
+    c, y, x = (te.reduce_axis((0, n), name) for n, name in ((channels, "c"), (3, "y"), (3, "x")))
+    out = te.compute(
+        (1, channels, size, size),
+        lambda n, f, i, j: te.sum(a[n, c, i + y, j + x] * w[f, c, y, x], axis=[c, y, x]),
+        name="C",
+    )
+    return te.create_prim_func([a, w, out])
+
+
+def tiles_of_convolution(sch: tir.Schedule) -> None:
+    """Tile the channels and columns of a convolution, with a tile of the result and its weights."""
+    _, f, i, j, c, y, x = sch.get_loops("C")
+    f0, f1 = sch.split(f, [None, 8])
+    j0, j1 = sch.split(j, [None, 28])
+    c0, c1 = sch.split(c, [None, 8])
+    sch.reorder(f0, i, j0, c0, y, x, c1, f1, j1)
+    sch.reverse_compute_at(sch.cache_write("C", 0, "global"), j0)
+    sch.compute_at(sch.cache_read("C", 1, "global"), f0)
+    sch.parallel(f0)
+    sch.vectorize(j1)
+    sch.unroll(f1)
+    sch.decompose_reduction("C", c0)
+
+
 def softmax(rows: int = 512, columns: int = 1024) -> tir.PrimFunc:
     """Return a softmax of four stages."""
     a = te.placeholder((rows, columns), "float32", name="A")
@@ -70,6 +114,39 @@ def rows_of_softmax(sch: tir.Schedule) -> None:
         sch.compute_at(name, i)
     sch.parallel(i)
     sch.vectorize(sch.split(j, [None, 16])[1])
+
+
+def attention(heads: int = 8, tokens: int = 256, width: int = 64) -> tir.PrimFunc:
+    """Return softmax(Q @ K.T) @ V of several heads."""
+    q, key, v = (te.placeholder((heads, tokens, width), "float32", name=name) for name in "QKV")
+    d = te.reduce_axis((0, width), "d")
+    m, r, s = (te.reduce_axis((0, tokens), name) for name in "mrs")
+    shape = (heads, tokens, tokens)
+    scores = te.compute(shape, lambda h, i, j: te.sum(q[h, i, d] * key[h, j, d], axis=d), name="S")
+    top = te.compute(shape[:2], lambda h, i: te.max(scores[h, i, m], axis=m), name="M")
+    powers = te.compute(shape, lambda h, i, j: te.exp(scores[h, i, j] - top[h, i]), name="E")
+    total = te.compute(shape[:2], lambda h, i: te.sum(powers[h, i, r], axis=r), name="T")
+    mixed = te.compute(
+        (heads, tokens, width),
+        lambda h, i, c: te.sum(powers[h, i, s] * v[h, s, c], axis=s),
+        name="P",
+    )
+    out = te.compute((heads, tokens, width), lambda h, i, c: mixed[h, i, c] / total[h, i], name="O")
+    return te.create_prim_func([q, key, v, out])
+
+
+def rows_of_attention(sch: tir.Schedule) -> None:
+    """Compute all stages of attention for blocks of rows, in parallel."""
+    h, i, c = sch.get_loops("O")
+    i0, _ = sch.split(i, [None, 16])
+    for name in ("P", "T", "E", "M", "S"):
+        sch.compute_at(name, i0)
+    sch.parallel(sch.fuse(h, i0))
+    sch.vectorize(sch.split(c, [None, 16])[1])
+    *_, rows, columns, steps = sch.get_loops("P")
+    sch.reorder(rows, steps, columns)
+    sch.decompose_reduction("P", steps)
+    sch.vectorize(columns)
 
 
 def stencils(stages: int = 5, size: int = 256) -> tir.PrimFunc:
@@ -99,9 +176,12 @@ def tiles_of_stencils(sch: tir.Schedule) -> None:
 def whole_schedules(product: tir.PrimFunc) -> dict[str, tuple[tir.PrimFunc, Steps]]:
     """Return programs and their schedules, by name."""
     return {
+        "product with a cache, unrolled": (product, unrolled_tiles),
         "product with caches": (product, lambda sch: cached_tiles(sch, fuses=False)),
         "product with caches at a fused loop": (product, lambda sch: cached_tiles(sch, fuses=True)),
         "product on threads": (product, threads_of_product),
+        "convolution in tiles": (convolution(), tiles_of_convolution),
         "softmax in one loop over rows": (softmax(), rows_of_softmax),
+        "attention in blocks of rows": (attention(), rows_of_attention),
         "five stencils in tiles": (stencils(), tiles_of_stencils),
     }

@@ -83,6 +83,21 @@ def test_the_winner_computes_the_product_and_tells_of_the_search(tmp_path: Path)
     assert "What mattered" in page and "sample_" in page
 
 
+def test_plots_have_times_decisions_and_the_roofline(tmp_path: Path):
+    pytest.importorskip("matplotlib")
+    best = ls.tune(matmul(), trials=20, seed=3)
+    drawn = best.plot(tmp_path / "search.svg")
+    assert [axes.get_ylabel() for axes in drawn.axes] == [
+        "time of a call [us]",
+        "median time of a call [us]",
+        "GFLOP/s",
+    ]
+    assert (tmp_path / "search.svg").read_text().count("<svg") == 1
+    best.plot(tmp_path / "search.png")
+    assert (tmp_path / "search.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in best.html()
+
+
 def test_the_same_seed_and_times_give_the_same_search():
     searches = [Clock(shorter_is_quicker) for _ in range(3)]
     best = [

@@ -51,6 +51,14 @@ def check_space(
     return legal
 
 
+def product_of_rows() -> Any:
+    a, b = te.placeholder((12, 20), name="A"), te.placeholder((32, 20), name="B")
+    k = te.reduce_axis((0, 20), name="k")
+    return te.create_prim_func(
+        [a, b, te.compute((12, 32), lambda i, j: te.sum(a[i, k] * b[j, k], axis=k), name="C")]
+    )
+
+
 def matmul() -> Any:
     a = te.placeholder((12, 20), name="A")
     b = te.placeholder((20, 24), name="B")
@@ -99,7 +107,7 @@ def transpose() -> Any:
     return te.create_prim_func([a, te.compute((30, 20), lambda i, j: a[j, i], name="B")])
 
 
-@pytest.mark.parametrize("make", [matmul, convolution, softmax, total, transpose])
+@pytest.mark.parametrize("make", [matmul, product_of_rows, convolution, softmax, total, transpose])
 def test_draws_of_kernels_are_right(make: Callable[[], Any]):
     assert check_space(make(), seed=1, draws=12) >= 8
 
@@ -148,6 +156,38 @@ def test_the_numbers_of_the_default_schedule_are_searched_beside_the_generated_s
     found = tuning.mutated(by_rule[0], rng)
     again = space.made(7, found or ())
     assert tuning.decisions_of(again.trace) == found or again.trace.get_decision(0) == 1
+
+
+def test_a_search_starts_with_the_default_schedule():
+    func = matmul()
+    default = ls.default_schedule(func).func
+
+    class Same:
+        def run(self, request: Any) -> tuning.Outcome:
+            if isinstance(request, tuning.Check):
+                return tuning.Outcome()
+            samples = [1e-3] * 5
+            return tuning.Outcome(samples, samples if isinstance(request, tuning.Duel) else [])
+
+    best = ls.tune(func, trials=3, runner=Same())
+    first = tir.Schedule(func)
+    best.trials[0].trace.apply_to_schedule(first)
+    ls.assert_structural_equal(first.func, default)
+
+
+def test_copies_may_have_side_by_side_what_the_lanes_of_a_vector_read():
+    func = product_of_rows()
+    space, rng = tuning.Space(func, tuning.generated), random.Random(2)
+    panels, turned = 0, 0
+    for _ in range(60):
+        sch = space.draw(rng)
+        if "transform_layout" not in str(sch.trace):
+            continue
+        shapes = [len(each.shape) for each in sch.get(sch.get_block("root")).alloc_buffers]
+        panels += 3 in shapes
+        turned += 3 not in shapes
+        assert sch.verify().answer != "different"
+    assert panels and turned
 
 
 def test_a_default_schedule_without_samples_adds_nothing_to_the_generated_space():

@@ -11,6 +11,7 @@
 #include "loopsmith/rules/overlap_check.h"
 #include "loopsmith/rules/pad_dot_products.h"
 #include "loopsmith/rules/rules.h"
+#include "loopsmith/rules/split_groups.h"
 #include "loopsmith/rules/split_reduction.h"
 #include "loopsmith/rules/subject.h"
 #include "loopsmith/schedule/primitives/sample.h"
@@ -67,7 +68,7 @@ std::vector<BlockRV> take_rules(Schedule& schedule, const RuleContext& context) 
   inline_elementwise(schedule, context.machine);
   fuse_stencils(schedule, context);
   std::vector<Subject> subjects = subjects_of(schedule, context.machine);
-  for (const auto prepare : {split_long_reductions, pad_dot_products}) {
+  for (const auto prepare : {split_groups, split_long_reductions, pad_dot_products}) {
     if (prepare(schedule, subjects, context.machine)) {
       subjects = subjects_of(schedule, context.machine);
     }

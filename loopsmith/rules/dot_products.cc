@@ -93,10 +93,17 @@ std::optional<DotProduct> dot_product_of(const Nest& nest, const Axis& vector_ax
       instruction_for(dot.row.dtype(), dot.column.dtype(), combination->dtype(), machine);
   if (!is_product || !meant) return std::nullopt;
   dot.lanes = meant->result.lanes;
-  dot.depth = meant->group;
+  dot.depth = dot.group = meant->group;
   if (constant_extent(vector_axis).value_or(0) < dot.lanes) return std::nullopt;
-  dot.intrin = fmt::format("dot_{}x{}_{}", dot.lanes, dot.depth, suffix);
-  return StepsChoice(dot, row_axis).best(nest.reduction());
+  std::optional<DotProduct> found = StepsChoice(dot, row_axis).best(nest.reduction());
+  if (!found) return std::nullopt;
+  // What signs cost is then taken off once for two groups, where no more steps are added for that.
+  const std::int64_t steps = *constant_extent(found->steps);
+  const bool is_signed = dot.row.dtype() == i8 && dot.column.dtype() == i8;
+  const bool are_two = steps % (2 * dot.group) == 0 || steps % dot.group != 0;
+  if (is_signed && !found->copies_rows && are_two) found->depth = 2 * dot.group;
+  found->intrin = fmt::format("dot_{}x{}_{}", dot.lanes, found->depth, suffix);
+  return found;
 }
 
 }  // namespace loopsmith

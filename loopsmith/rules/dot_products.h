@@ -14,6 +14,7 @@ struct DotProduct {
   std::string intrin;        ///< The tensor intrinsic of the instruction.
   std::int64_t lanes = 0;    ///< How many sums it has.
   std::int64_t depth = 0;    ///< How many products it adds to each.
+  std::int64_t group = 0;    ///< How many of them are neighbours in a panel.
   Axis steps;                ///< The reduction axis of neighbouring products, of a constant extent.
   Expr row;                  ///< The operand that columns share: a load.
   Expr column;               ///< The one that rows share.

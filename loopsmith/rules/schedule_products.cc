@@ -73,7 +73,7 @@ class ProductSteps {
   std::vector<LoopRV> cut_rows(std::vector<LoopRV> items, LoopRV tiles);
   void sum_in_tile();
   bool is_grouped(const Axis& axis) const;
-  std::vector<LoopRV> cut_groups(LoopRV steps);
+  std::vector<LoopRV> cut_groups(LoopRV steps, std::int64_t size);
   void fill_panel(const PanelCopy& copy, const std::optional<LoopRV>& place);
   void choose_kinds();
   void run_on_threads();
@@ -143,9 +143,9 @@ PanelCopy ProductSteps::copy(const Panel& panel, const Axis& across, std::int64_
     made.axes.push_back(axis);
     if (is_axis(axis, across)) continue;
     if (is_grouped(axis)) {
-      const Expr depth = int_imm(index->dtype, form_.steps_together->depth);
-      inner.push_back(floordiv(index, depth));
-      group = floormod(index, depth);
+      const Expr neighbours = int_imm(index->dtype, form_.steps_together->group);
+      inner.push_back(floordiv(index, neighbours));
+      group = floormod(index, neighbours);
       continue;
     }
     (axis.reduce ? inner : outer).push_back(index);
@@ -164,8 +164,8 @@ PanelCopy ProductSteps::copy(const Panel& panel, const Axis& across, std::int64_
     made.block = cache_expression(schedule_, sums_, source->name, "global", make(std::move(map)));
     return made;
   }
-  const Expr depth = int_imm(place.dtype(), form_.steps_together->depth);
-  map.final_indices.push_back(place * depth + group);
+  const Expr neighbours = int_imm(place.dtype(), form_.steps_together->group);
+  map.final_indices.push_back(place * neighbours + group);
   made.block = reindex_cache_read(schedule_, sums_, source->name, "global", make(std::move(map)));
   return made;
 }
@@ -266,9 +266,8 @@ bool ProductSteps::is_grouped(const Axis& axis) const {
 }
 
 /// The loop over groups of steps, and that over the steps of one.
-std::vector<LoopRV> ProductSteps::cut_groups(LoopRV steps) {
-  const auto [group, step] =
-      split(schedule_, steps, {infer, form_.steps_together->depth}).take<2>();
+std::vector<LoopRV> ProductSteps::cut_groups(LoopRV steps, std::int64_t size) {
+  const auto [group, step] = split(schedule_, steps, {infer, size}).take<2>();
   return {group, step};
 }
 
@@ -286,7 +285,7 @@ void ProductSteps::sum_in_tile() {
     } else if (is_axis(axes_[i], form_.vector_axis)) {
       column = loop;
     } else if (is_grouped(axes_[i])) {
-      groups = cut_groups(loop);
+      groups = cut_groups(loop, form_.steps_together->depth);
     } else {
       (axes_[i].reduce ? reduction : order).push_back(loop);
     }
@@ -314,7 +313,7 @@ void ProductSteps::fill_panel(const PanelCopy& copy, const std::optional<LoopRV>
     if (is_axis(copy.axes[i], copy.across)) {
       across = loop;
     } else if (is_grouped(copy.axes[i])) {
-      groups = cut_groups(loop);
+      groups = cut_groups(loop, form_.steps_together->group);
     } else {
       (copy.axes[i].reduce ? steps : order).push_back(loop);
     }

@@ -232,14 +232,15 @@ std::string steps_of_bytes(const Sizes& sizes, CpuModel on = with_bytes) {
 TEST(schedule_products, sums_bytes_by_an_instruction) {
   for (const auto& sizes : {Sizes{16, 64, 8}, {13, 70, 12}}) {
     const std::string steps = steps_of_bytes(sizes);
-    EXPECT_EQ(count(steps, "\"dot_16x4_i8i8_vnni\""), 1) << steps;
+    const auto* name = sizes.depth % 8 == 0 ? "\"dot_16x8_i8i8_vnni\"" : "\"dot_16x4_i8i8_vnni\"";
+    EXPECT_EQ(count(steps, name), 1) << steps;
     EXPECT_EQ(count(steps, "sch.pad_einsum("), 0) << steps;
   }
 }
 
 TEST(schedule_products, adds_zeros_where_groups_do_not_cover_the_steps) {
   const std::string steps = steps_of_bytes({13, 70, 11});
-  EXPECT_EQ(count(steps, "padding=[1, 1, 12]"), 1) << steps;
+  EXPECT_EQ(count(steps, "padding=[1, 1, 16]"), 1) << steps;
   EXPECT_EQ(count(steps, "sch.tensorize("), 1) << steps;
 }
 

@@ -10,13 +10,15 @@
 namespace loopsmith {
 namespace {
 
-/// What an intrinsic multiplies and sums.
+/// What an intrinsic multiplies and sums: `groups` times as many products as the instruction does.
 struct DotOperands {
   DataType a, b, sum;
   int depth;
+  int groups = 1;
 };
 constexpr DotOperands unsigned_by_signed{u8, i8, i32, 4}, both_signed{i8, i8, i32, 4},
-    signed_by_unsigned{i8, u8, i32, 4}, brain_floats{bf16, bf16, f32, 2};
+    both_signed_twice{i8, i8, i32, 4, 2}, signed_by_unsigned{i8, u8, i32, 4},
+    brain_floats{bf16, bf16, f32, 2};
 
 /// -128, or 128 without a sign, in each byte of 32 bits.
 constexpr int top_bits = -0x7F7F7F80;
@@ -27,6 +29,7 @@ class DotTable {
     for (const int lanes : {16, 8}) {
       add("u8i8_vnni", unsigned_by_signed, lanes);
       add("i8i8_vnni", both_signed, lanes);
+      add("i8i8_vnni", both_signed_twice, lanes);
       add("i8u8_vnni", signed_by_unsigned, lanes);
       add("bf16bf16_avx512bf16", brain_floats, lanes);
     }
@@ -39,24 +42,30 @@ class DotTable {
   std::string_view kept(std::string text) { return texts_.emplace_back(std::move(text)); }
 
   static std::string head(const DotOperands& operands, int lanes) {
-    const auto& [a, b, sum, depth] = operands;
+    const auto& [a, b, sum, depth, groups] = operands;
+    const std::string lines = groups == 1 ? "" : fmt::format("{}, ", groups);
+    const std::string all_lines = groups == 1 ? "" : fmt::format("0:{}, ", groups);
     return fmt::format(
-        "@T.prim_func\ndef intrinsic(A: T.Buffer(({0},), \"{2}\"), B: T.Buffer(({5},), "
+        "@T.prim_func\ndef intrinsic(A: T.Buffer(({0},), \"{2}\"), B: T.Buffer(({6}{5},), "
         "\"{3}\"), C: T.Buffer(({1},), \"{4}\")):\n"
         "    with T.block(\"root\"):\n"
-        "        T.reads(C[0:{1}], A[0:{0}], B[0:{5}])\n"
+        "        T.reads(C[0:{1}], A[0:{0}], B[{7}0:{5}])\n"
         "        T.writes(C[0:{1}])\n",
-        depth, lanes, to_string(a), to_string(b), to_string(sum), lanes * depth);
+        depth * groups, lanes, to_string(a), to_string(b), to_string(sum), lanes * depth, lines,
+        all_lines);
   }
 
   static std::string meaning(const DotOperands& operands, int lanes) {
+    const int depth = operands.depth;
+    const std::string place = operands.groups == 1
+                                  ? fmt::format("vi * {} + vk", depth)
+                                  : fmt::format("vk // {0}, vi * {0} + vk % {0}", depth);
     return fmt::format(
         "        for i, k in T.grid({1}, {0}):\n"
         "            with T.block(\"update\"):\n"
         "                vi, vk = T.axis.remap(\"SR\", [i, k])\n"
-        "                C[vi] = C[vi] + T.cast(A[vk], \"{2}\") * T.cast(B[vi * {0} + vk], "
-        "\"{2}\")\n",
-        operands.depth, lanes, to_string(operands.sum));
+        "                C[vi] = C[vi] + T.cast(A[vk], \"{2}\") * T.cast(B[{3}], \"{2}\")\n",
+        depth * operands.groups, lanes, to_string(operands.sum), place);
   }
 
   static std::string instruction(const DotOperands& operands, int lanes, const std::string& sums,
@@ -68,33 +77,59 @@ class DotTable {
         right);
   }
 
-  static std::string done(const DotOperands& operands, int lanes) {
-    const auto& [a, b, sum, depth] = operands;
-    const std::string sums = fmt::format("C.vload([0], \"{}x{}\")", to_string(sum), lanes);
-    const std::string row = fmt::format("A.vload([0], \"{}x{}\")", to_string(a), depth);
-    const std::string rows = fmt::format("B.vload([0], \"{}x{}\")", to_string(b), lanes * depth);
+  /// `sums` and the products of a group.
+  static std::string added(const DotOperands& operands, int lanes, int group,
+                           const std::string& sums) {
+    const auto& [a, b, sum, depth, groups] = operands;
+    const std::string row =
+        fmt::format("A.vload([{}], \"{}x{}\")", group * depth, to_string(a), depth);
     if (sum == f32) {
       std::string places;
       for (int i = 0; i < lanes; ++i) places += "0, 1, ";
       return instruction(operands, lanes, sums, fmt::format("T.Shuffle([{}], [{}])", row, places),
-                         rows);
+                         line(operands, lanes, group));
     }
-    const auto all = [&](const std::string& value) {
-      return fmt::format("T.Broadcast({}, {})", value, lanes);
-    };
     const std::string word = fmt::format("T.reinterpret(\"int32\", {})", row);
-    if (a.is_uint()) return instruction(operands, lanes, sums, all(word), rows);
-    if (b.is_uint()) return instruction(operands, lanes, sums, rows, all(word));
-    const std::string top = fmt::format("T.int32({})", top_bits);
-    const std::string moved = all(fmt::format("T.bitwise_xor({}, {})", word, top));
-    return instruction(operands, lanes, sums, moved, rows) + " - " +
-           instruction(operands, lanes, all("0"), all(top), rows);
+    if (a.is_uint()) {
+      return instruction(operands, lanes, sums, broadcast(word, lanes),
+                         line(operands, lanes, group));
+    }
+    if (b.is_uint()) {
+      return instruction(operands, lanes, sums, line(operands, lanes, group),
+                         broadcast(word, lanes));
+    }
+    const std::string moved = fmt::format("T.bitwise_xor({}, T.int32({}))", word, top_bits);
+    return instruction(operands, lanes, sums, broadcast(moved, lanes),
+                       line(operands, lanes, group));
+  }
+
+  /// All lanes' elements of B in a group.
+  static std::string line(const DotOperands& operands, int lanes, int group) {
+    return fmt::format("B.vload([{}0], \"{}x{}\")",
+                       operands.groups == 1 ? "" : fmt::format("{}, ", group),
+                       to_string(operands.b), lanes * operands.depth);
+  }
+
+  static std::string broadcast(const std::string& value, int lanes) {
+    return fmt::format("T.Broadcast({}, {})", value, lanes);
+  }
+
+  static std::string done(const DotOperands& operands, int lanes) {
+    std::string sums = fmt::format("C.vload([0], \"{}x{}\")", to_string(operands.sum), lanes);
+    std::string share = broadcast("0", lanes);  // Of 128 in each element of A.
+    for (int group = 0; group < operands.groups; ++group) {
+      sums = added(operands, lanes, group, sums);
+      share = instruction(operands, lanes, share,
+                          broadcast(fmt::format("T.int32({})", top_bits), lanes),
+                          line(operands, lanes, group));
+    }
+    return operands.a == i8 && operands.b == i8 ? sums + " - " + share : sums;
   }
 
   void add(std::string_view suffix, const DotOperands& operands, int lanes) {
     const std::string start = head(operands, lanes);
     rows.push_back(
-        {kept(fmt::format("dot_{}x{}_{}", lanes, operands.depth, suffix)),
+        {kept(fmt::format("dot_{}x{}_{}", lanes, operands.depth * operands.groups, suffix)),
          kept(start + meaning(operands, lanes)),
          kept(start + fmt::format("        C[0:{}] = {}\n", lanes, done(operands, lanes)))});
   }

@@ -11,6 +11,7 @@ namespace loopsmith {
 /// after another's. Named by n x d and the operands:
 ///
 ///     dot_{16,8}x4_{u8i8,i8i8,i8u8}_vnni
+///     dot_{16,8}x8_i8i8_vnni                  (B of two rows, for four of the products each)
 ///     dot_{16,8}x2_bf16bf16_avx512bf16
 ///
 /// Sums of bytes are exact. The instruction takes unsigned bytes by signed ones: of two signed

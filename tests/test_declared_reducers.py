@@ -109,6 +109,24 @@ def test_online_softmax_has_partial_results(columns: int) -> None:
     np.testing.assert_allclose(total, np.exp(given - most[:, None]).sum(1), rtol=1e-4)
 
 
+@pytest.mark.parametrize("step", ["rfactor", "parallel"])
+def test_a_scalar_reducer_whose_combination_is_a_sum_has_partial_results(step: str) -> None:
+    def log_sum_exp(a: Any, b: Any) -> Any:
+        most = te.max(a, b)
+        return most + tir.log(te.exp(a - most) + te.exp(b - most))
+
+    reducer = te.comm_reducer(log_sum_exp, te.min_value, name="log_sum_exp")
+    A, k = te.placeholder((4, 64), "float32", "A"), te.reduce_axis((0, 64), "k")
+    B = te.compute((4,), lambda i: reducer(A[i, k], axis=k), name="B")
+    sch = tir.Schedule(te.create_prim_func([A, B]))
+    outer, inner = sch.split(sch.get_loops("B")[1], [None, 8])
+    sch.rfactor(inner, factor_axis=0) if step == "rfactor" else sch.parallel(outer)
+    given = np.random.default_rng(1).standard_normal((4, 64)).astype("float32")
+    results = np.zeros(4, "float32")
+    ls.build(sch)(given, results)
+    np.testing.assert_allclose(results, np.log(np.exp(given).sum(1)), rtol=1e-5)
+
+
 def test_a_declared_reducer_prints_and_parses() -> None:
     func = statistics(2, 8, "float32")
     again = ls.from_source(func.script())

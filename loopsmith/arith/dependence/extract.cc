@@ -6,6 +6,7 @@
 #include "loopsmith/arith/dependence/linearize.h"
 #include "loopsmith/arith/dependence/memories.h"
 #include "loopsmith/arith/dependence/program.h"
+#include "loopsmith/arith/reducers.h"
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/trusted_calls.h"
@@ -21,6 +22,7 @@ using Kind = Context::Kind;
 struct Reduction {
   int number;
   std::vector<const Object*> accumulators;
+  bool is_declared;     ///< The block says how it combines, and does so.
   bool is_init = true;  ///< Its init is read, not its body.
 };
 
@@ -153,7 +155,7 @@ class Extractor {
     const auto accumulation = accumulation_of(store);
     update_ = accumulation ? update_by(accumulation->combiner) : Update::none;
     updated_ = accumulation ? accumulation->old : nullptr;
-    if (reduction_ && !reduction_->is_init && !may_combine(store)) {
+    if (reduction_ && !reduction_->is_init && !reduction_->is_declared && !may_combine(store)) {
       ordered_.push_back(reduction_->number);
     }
     for (const Expr& index : store.indices) read(index);
@@ -391,7 +393,7 @@ class Extractor {
       if (is_outermost) program_.blocks.back().is_exact = inexact_ == 0 && !may_have_returned_;
       const std::optional<Reduction> outer = reduction_;
       if (!is_nothing(block.init)) {
-        reduction_ = Reduction{reductions_++, {}};
+        reduction_ = Reduction{reductions_++, {}, declared_reduction_of(block).has_value()};
         pre_order_visit(block.init, [&](const Ref& node) {
           if (const auto* store = node.as<BufferStore>()) {
             reduction_->accumulators.push_back(store->buffer.get());

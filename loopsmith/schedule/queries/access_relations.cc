@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "loopsmith/arith/reducers.h"
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/memory_scope.h"
@@ -16,7 +17,7 @@
 namespace loopsmith {
 namespace {
 
-/// True when a block with `init` may combine its elements in any order.
+/// True when a block with `init` may combine its elements in any order, by what it does or says.
 bool is_reduction(const Block& block) {
   if (!block.init) return false;
   bool is_plain = true;
@@ -25,7 +26,7 @@ bool is_reduction(const Block& block) {
     is_plain = is_plain && (!store || may_combine(*store));
     return Stmt::from(ref).defined();
   });
-  return is_plain;
+  return is_plain || declared_reduction_of(block);
 }
 
 class Collector {

@@ -11,6 +11,8 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/loops.h"
+#include "loopsmith/transform/thread_meetings.h"
+#include "loopsmith/transform/thread_owners.h"
 
 namespace loopsmith {
 namespace {
@@ -146,7 +148,51 @@ bool are_apart(const Stmt& first, const Stmt& second, const std::vector<Stmt>& a
   return true;
 }
 
+/// Adds the variables that statements name: threads may give them values of their own.
+void add_names(const Stmt& stmt, std::unordered_set<const Object*>& names) {
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    if (const auto* let = ref.as<LetStmt>()) names.insert(let->var.get());
+    if (const auto* let = ref.as<Let>()) names.insert(let->var.get());
+    return true;
+  });
+}
+
 }  // namespace
+
+/// What two statements of a block's threads access, and where they are.
+class ThreadConflicts::Pair {
+ public:
+  Pair(std::span<const Ptr<For>> threads, const Stmt& first, const Stmt& second,
+       const std::vector<Stmt>& around, const Ptr<For>& loop = nullptr, bool is_next = false)
+      : threads_(threads), around_(around), loop_(loop), is_next_(is_next) {
+    auto a = shared_accesses(first), b = shared_accesses(second);
+    if (!a || !b) return;
+    is_known_ = true;
+    first_ = *std::move(a);
+    second_ = *std::move(b);
+    for (const Stmt& each : around) {
+      if (const auto* let = each.as<LetStmt>()) own_.insert(let->var.get());
+    }
+    add_names(first, own_);
+    add_names(second, own_);
+  }
+
+  bool is_of_one_thread() const {
+    return is_known_ && are_of_one_thread({threads_, first_, second_, loop_, own_});
+  }
+  bool has_met() const {
+    return is_known_ && have_met({threads_, around_, loop_, is_next_}, first_, second_);
+  }
+
+ private:
+  std::span<const Ptr<For>> threads_;
+  const std::vector<Stmt>& around_;
+  Ptr<For> loop_;
+  bool is_next_;
+  bool is_known_ = false;
+  std::vector<SharedAccess> first_, second_;
+  std::unordered_set<const Object*> own_;
+};
 
 bool ThreadConflicts::carries(const ThreadAccess& first, const ThreadAccess& second, Stmt both,
                               const std::vector<Stmt>& around, const Ptr<For>& outermost) const {
@@ -179,8 +225,11 @@ bool ThreadConflicts::may_conflict(const ThreadAccess& first, const ThreadAccess
   if (!share_memory(first.nest, second.nest)) return false;
   const ThreadAccess one = without_fragments(first);
   ThreadAccess other = without_fragments(second);
+  const Pair pair(threads_, one.nest, other.nest, around);
+  if (pair.is_of_one_thread()) return false;
   other.nest = clone_with(other.nest, {});
   if (are_apart(one.nest, other.nest, around)) return false;
+  if (pair.has_met()) return true;
   return carries(one, other, seq({one.nest, other.nest}), around);
 }
 
@@ -197,10 +246,13 @@ bool ThreadConflicts::may_conflict_later(const ThreadAccess& first, const Thread
   const Expr later = variable + (is_next ? next : further + next) * loop.step;
   const ThreadAccess one = without_fragments(first);
   ThreadAccess other = without_fragments(second);
+  const Pair pair(threads_, one.nest, other.nest, around, Ptr<For>(&loop), is_next);
+  if (pair.is_of_one_thread()) return false;
   other.nest = clone_with(other.nest, {{variable, later}});
   std::vector<Stmt> in_loop = around;
   in_loop.emplace_back(&loop);
   if (is_next && are_apart(one.nest, other.nest, in_loop)) return false;
+  if (pair.has_met()) return true;
   Stmt both = seq({one.nest, other.nest});
   both = guarded(is_in_range(loop, variable) && is_in_range(loop, later), std::move(both));
   if (is_next) return carries(one, other, std::move(both), around);

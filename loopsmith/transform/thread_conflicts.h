@@ -31,6 +31,8 @@ class ThreadConflicts {
                           bool is_next, const std::vector<Stmt>& around) const;
 
  private:
+  class Pair;
+
   bool carries(const ThreadAccess& first, const ThreadAccess& second, Stmt both,
                const std::vector<Stmt>& around, const Ptr<For>& outermost = nullptr) const;
 

@@ -54,7 +54,7 @@ for i, j in T.grid(2, 2):
 """
     parameters = 'D: T.Buffer((2, 2), "int32")'
     assert outcome(parameters, body, lambda sch: sch.decompose_padding("b", "i")) == (
-        "iterations_reach_their_end"
+        "step_keeps_results"
     )
 
 

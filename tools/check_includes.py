@@ -96,7 +96,6 @@ ASKING: dict[str, tuple[str, ...]] = {
     "reorder_statements": ("schedule/legality/statement_order",),
     "rfactor": ("schedule/legality/legality",),
     "rfactor_plan": ("schedule/legality/legality",),
-    "rolling_plan": ("schedule/queries/input_invariance",),
     "tensorize": ("schedule/legality/concurrent_loops",),
     "transform_block_layout": ("schedule/legality/legality",),
 }

@@ -10,10 +10,14 @@
 
 namespace loopsmith {
 
-/// A block with an init, of which a step makes two.
-struct PartedInit {
-  BlockRV block;    ///< Before the step the block, after it what is left of it.
-  Ptr<Block> init;  ///< What does the init. Its axes are the block's spatial ones, in their order.
+/// A block of which a step makes two: each of its instances is one of `first` and then one of what
+/// is left. Where `first` is the init, its axes are the block's spatial ones, in their order, and
+/// the others' are the block's.
+struct PartedBlock {
+  BlockRV block;                      ///< Before the step the block, after it what is left of it.
+  Ptr<Block> first;                   ///< What does the first part of its work.
+  std::vector<Expr> first_axes = {};  ///< The values of its axes, in terms of the block's,
+  std::vector<Expr> rest_axes = {};   ///< and of those of what is left.
 };
 
 /// A step whose results are those of before by the law: asked of this scope, unless a quick answer
@@ -25,8 +29,8 @@ struct Preservation {
 
 /// What the commit of a step reports.
 struct StepReport {
-  std::vector<Mirror> mirrors;            ///< Buffers that have copies of elements of others.
-  std::optional<PartedInit> parted_init;  ///< A block that has its init apart from here on.
+  std::vector<Mirror> mirrors;        ///< Buffers that have copies of elements of others.
+  std::optional<PartedBlock> parted;  ///< A block whose work is done by two from here on.
 };
 
 }  // namespace loopsmith

@@ -40,14 +40,14 @@ bool does_the_rest(const Block& update, const Block& block) {
 }
 
 /// An instance of the block that does the init, at these values of its axes.
-Stmt init_at(const PartedInit& parted, std::vector<Expr> values, Expr predicate) {
+Stmt init_at(const PartedBlock& parted, std::vector<Expr> values, Expr predicate) {
   return make(BlockRealize{
-      .iter_values = std::move(values), .predicate = std::move(predicate), .block = parted.init});
+      .iter_values = std::move(values), .predicate = std::move(predicate), .block = parted.first});
 }
 
 /// What `init`, which starts reductions over nothing, does for the block alone.
 Stmt of_block_alone(const Stmt& init, const arith::EmptyReductions& reductions, const Block& block,
-                    const PartedInit& parted) {
+                    const PartedBlock& parted) {
   Rewriter rewrite;
   rewrite.on<BlockRealize>([&](const BlockRealize& node) -> Stmt {
     if (reductions.started_by(*node.block).get() != &block) return no_statement();
@@ -59,11 +59,11 @@ Stmt of_block_alone(const Stmt& init, const arith::EmptyReductions& reductions, 
 }  // namespace
 
 Stmt with_init_apart(const Schedule& before, const Schedule& after, NodeId scope,
-                     const PartedInit& parted) {
+                     const PartedBlock& parted) {
   const BlockRealize& realize = before.realize(parted.block);
   const Block& block = *realize.block;
   const Ptr<Block>& update = after.realize(parted.block).block;
-  if (!block.init || !does_init_of(*parted.init, block) || !does_the_rest(*update, block)) {
+  if (!block.init || !does_init_of(*parted.first, block) || !does_the_rest(*update, block)) {
     return {};
   }
   std::vector<Expr> values;

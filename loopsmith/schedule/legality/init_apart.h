@@ -14,6 +14,6 @@ namespace loopsmith {
 /// right before one that has the body, and in the other places, is the same program. What moves the
 /// init from there to elsewhere is a matter of the order of instances.
 Stmt with_init_apart(const Schedule& before, const Schedule& after, NodeId scope,
-                     const PartedInit& parted);
+                     const PartedBlock& parted);
 
 }  // namespace loopsmith

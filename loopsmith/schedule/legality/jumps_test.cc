@@ -100,9 +100,10 @@ for i in range(5):
         C[vi] = T.if_then_else(vi >= 1, F[vi], 0)
 )"));
     const BlockRV block = get_block(sch, "C");
-    EXPECT_EQ(error_of([&] { decompose_padding(sch, block, get_loops(sch, block)[0]); }),
-              "iterations_reach_their_end: decompose_padding: a " + std::string(jump) +
-                  " ends loop i, or an iteration of it, early");
+    const std::string error =
+        error_of([&] { decompose_padding(sch, block, get_loops(sch, block)[0]); });
+    EXPECT_TRUE(error.starts_with("step_keeps_results: decompose_padding: results may change: "))
+        << error;
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "loopsmith/arith/conjuncts.h"
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -10,7 +12,10 @@
 #include "loopsmith/schedule/legality/private_memory.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/block_kinds.h"
+#include "loopsmith/schedule/queries/index_form.h"
+#include "loopsmith/schedule/queries/input_invariance.h"
 #include "loopsmith/schedule/queries/jumps.h"
+#include "loopsmith/schedule/queries/loop_var_substitution.h"
 
 namespace loopsmith {
 namespace {
@@ -181,6 +186,17 @@ bool is_unchanged_for(const Schedule& schedule, const Buffer& buffer,
   });
 }
 
+bool has_unchanged_inputs(const Schedule& schedule, BlockRV block, const Expr& value, NodeId nest,
+                          const ScopeAccesses& uses) {
+  return std::ranges::all_of(free_buffers(value), [&](const Ptr<Buffer>& buffer) {
+    const bool is_written_inside = std::ranges::any_of(uses.all, [&](const BufferAccess& use) {
+      return use.is_write && use.buffer == buffer.get() && is_inside(schedule, use.place, nest);
+    });
+    return !is_written_inside &&
+           is_unchanged_for(schedule, *buffer, std::span(&block, 1), nest, uses);
+  });
+}
+
 bool is_used_apart_from(const Schedule& schedule, const Buffer& buffer, NodeId nest,
                         const ScopeAccesses& uses) {
   if (uses.has_foreign_calls || uses.has_jumps) return false;
@@ -281,6 +297,77 @@ bool writes_each_once(const Schedule& schedule, BlockRV block, const ScopeAccess
   if (kinds.is_complete()) return true;
   return kinds.is_reduction() &&
          is_injective(schedule, block, loops_around(schedule, schedule.node(block)));
+}
+
+bool fills_before_loop(const Schedule& schedule, BlockRV handle, LoopRV loop,
+                       const ScopeAccesses& uses) {
+  const NodeId own = schedule.node(handle), nest = schedule.node(loop);
+  if (uses.has_foreign_calls) return false;
+  if (uses.has_jumps && holds_jumps(schedule.get(loop).body)) return false;
+  if (!kinds_of(schedule, handle, uses).is_complete()) return false;
+  const Block& block = schedule.get(handle);
+  return std::ranges::none_of(uses.all, [&](const BufferAccess& use) {
+    return use.place.node != own && is_inside(schedule, use.place, nest) &&
+           has_memory_of(block.writes, *use.buffer);
+  });
+}
+
+namespace {
+
+/// True when a sum is `sign` times another, and a constant.
+bool is_sum_of(const IndexForm& form, const IndexForm& other, std::int64_t sign) {
+  return form.terms.size() == other.terms.size() &&
+         std::ranges::all_of(other.terms, [&](IndexTerm term) {
+           term.coefficient *= sign;
+           return std::ranges::any_of(form.terms,
+                                      [&](const IndexTerm& each) { return same_term(each, term); });
+         });
+}
+
+/// True when a comparison is one of an index of the element that is written with a constant.
+bool is_of_element(const IndexForms& forms, const BufferAccess& written, const Expr& condition) {
+  const auto comparison = arith::comparison_of(condition);
+  const auto form = comparison ? forms.read(comparison->left - comparison->right) : std::nullopt;
+  return form && std::ranges::any_of(written.region->region, [&](const Ptr<Range>& part) {
+           const auto index = forms.read(part->min);
+           return index && (is_sum_of(*form, *index, 1) || is_sum_of(*form, *index, -1));
+         });
+}
+
+/// True when a condition depends on no loop around this one.
+bool is_of_loops_inside(const Schedule& schedule, const Expr& condition, LoopRV outermost) {
+  return std::ranges::none_of(loops_around(schedule, schedule.node(outermost)), [&](LoopRV loop) {
+    return loop != outermost && uses_variable(condition, schedule.get(loop).loop_var);
+  });
+}
+
+/// True when an element that the block computes in one run of the loops is computed in each other.
+bool runs_alike(const Schedule& schedule, BlockRV block, const BufferAccess& written,
+                std::span<const WindowLoops> windows) {
+  const BlockRealize& realize = schedule.realize(block);
+  IndexForms forms(ranges_around(schedule, schedule.node(block)));
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    forms.bind(realize.block->iter_vars[i]->var, realize.iter_values[i]);
+  }
+  return std::ranges::all_of(arith::conjuncts(realize.predicate), [&](const Expr& condition) {
+    if (is_const_int(condition, 1)) return true;
+    if (reads_memory(condition)) return false;
+    if (is_of_element(forms, written, condition)) return true;
+    return std::ranges::all_of(windows, [&](const WindowLoops& window) {
+      return window.lag && is_of_loops_inside(schedule, condition, window.loops[0]);
+    });
+  });
+}
+
+}  // namespace
+
+bool computes_alike(const Schedule& schedule, BlockRV block, const BufferAccess& written,
+                    std::span<const WindowLoops> windows, const ScopeAccesses& uses) {
+  return runs_alike(schedule, block, written, windows) &&
+         std::ranges::all_of(windows, [&](const WindowLoops& window) {
+           return window.lag ||
+                  is_idempotent(schedule, written, schedule.node(window.loops[0]), uses);
+         });
 }
 
 }  // namespace loopsmith

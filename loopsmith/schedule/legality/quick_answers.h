@@ -4,6 +4,7 @@
 // true where it does not.
 #pragma once
 #include <span>
+#include <vector>
 
 #include "loopsmith/schedule/queries/iteration_instances.h"
 #include "loopsmith/schedule/queries/scope_accesses.h"
@@ -70,6 +71,14 @@ bool does_the_same_at(const Schedule& schedule, BlockRV block, const Place& plac
 bool is_unchanged_for(const Schedule& schedule, const Buffer& buffer,
                       std::span<const BlockRV> readers, NodeId around, const ScopeAccesses& uses);
 
+/// May a block compute a value of what it reads before the nest in which it stands?
+///
+/// Lemma. Let each buffer that the value reads be unchanged from before the nest until the block
+/// reads it for the last time (`is_unchanged_for`), and let no block inside the nest write it.
+/// Then each value computed before is the one that the block would compute.
+bool has_unchanged_inputs(const Schedule& schedule, BlockRV block, const Expr& value, NodeId nest,
+                          const ScopeAccesses& uses);
+
 /// Does every access to a buffer outside of `nest` run before all of the nest, or after all of it?
 ///
 /// Lemma. If so, if no `break`, `continue` or `return` inside leaves out what regions declare, and
@@ -108,6 +117,35 @@ bool computes_alone(const Schedule& schedule, NodeId nest, BlockRV block, const 
 /// time before them, since nobody sees the element in between, and finds the same inputs.
 bool starts_before_loop(const Schedule& schedule, BlockRV block, LoopRV loop,
                         const ScopeAccesses& uses);
+
+/// May a block that stores a constant where a condition does not hold fill in the constant before a
+/// loop around it?
+///
+/// Lemma. Let the block be a complete one, let nothing else inside the loop use what it writes, and
+/// no `break`, `continue` or `return` stand there. Then an execution of the loop runs to its end,
+/// nobody writes those elements but the block, each in one instance, and nobody sees them in
+/// between.
+bool fills_before_loop(const Schedule& schedule, BlockRV block, LoopRV loop,
+                       const ScopeAccesses& uses);
+
+/// Loops, outermost first, that together move a window over a dimension of a buffer.
+struct WindowLoops {
+  std::vector<LoopRV> loops;
+  bool lag =
+      false;  ///< Nothing is computed twice; consumers read what earlier iterations computed.
+};
+
+/// May a block leave out what an earlier iteration of such loops has computed?
+///
+/// Lemma. Let the loops move a window of known size over one dimension of what the block writes, in
+/// steps of at most that size, and no other end of it; let consumers stand in the same iteration,
+/// behind the block, and read within the window, or where they lag, as far back as a ring reaches.
+/// Let the block compute an element alike whenever it does: its inputs do not change while the
+/// loops run, and whether it runs depends on the element alone, or, where consumers lag, on loops
+/// that are not around these. Then what is left out is in the ring, as it would be computed again:
+/// between the two, the ring's place was written for no other element.
+bool computes_alike(const Schedule& schedule, BlockRV block, const BufferAccess& written,
+                    std::span<const WindowLoops> windows, const ScopeAccesses& uses);
 
 /// True when the block writes each of its elements in one instance, or in one whole reduction.
 bool writes_each_once(const Schedule& schedule, BlockRV block, const ScopeAccesses& uses);

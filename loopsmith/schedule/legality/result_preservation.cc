@@ -12,7 +12,7 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/changed_part.h"
-#include "loopsmith/schedule/legality/init_apart.h"
+#include "loopsmith/schedule/legality/parted_block.h"
 #include "loopsmith/schedule/legality/uncached.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/path_condition.h"
@@ -176,29 +176,41 @@ bool moves_copies_alone(const Schedule& before, NodeId scope, const ScopeBody& n
   });
 }
 
-/// Refuses where the scope, which runs `written`, would not compute the same if it ran `after`.
-std::optional<Refusal> refuse_motion(const Schedule& before, NodeId scope, const Stmt& written,
-                                     const Stmt& after, bool may_add) {
-  const ScopeBody old = body_of(before, scope);
-  if (old.has_views) {
+/// Refuses where a scope with memory of its own, which runs `written`, would not compute the same
+/// if it ran `after`.
+std::optional<Refusal> refuse_motion(const Schedule& before, NodeId scope, TwoVersions versions) {
+  if (body_of(before, scope).has_views) {
     return changed_results(result_is_unknown, {Argument("the block around has views of buffers")});
   }
-  if (!after.defined()) {
+  if (!versions.after.defined()) {
     return changed_results(result_is_unknown, {Argument("a block has loops of its own")});
   }
-  const PreservationAnswer answer =
-      answer_for(before, scope,
-                 {.before = written, .after = after, .local_buffers = old.own, .may_add = may_add});
+  const Stmt written = versions.before;
+  const PreservationAnswer answer = answer_for(before, scope, std::move(versions));
   if (answer) return {};
   return refusal_of(written, answer);
 }
 
-/// Refuses a step that takes the init of a block out of it.
-std::optional<Refusal> refuse_moved_init(const Schedule& before, const Schedule& after,
-                                         NodeId scope, const Stmt& now) {
-  const Stmt apart = with_init_apart(before, after, scope, *after.report().parted_init);
-  if (!apart) return changed_results(result_is_unknown, {Argument("the init is another one")});
-  return refuse_motion(before, scope, apart, now, false);
+/// Refuses a step that lets two blocks do the work of one. The first may do more where it writes
+/// memory that is new.
+std::optional<Refusal> refuse_parts(const Schedule& before, const Schedule& after, NodeId scope,
+                                    ScopeBody now) {
+  const Stmt written = with_block_in_parts(before, after, scope, *after.report().parted);
+  if (!written) {
+    return changed_results(result_is_unknown,
+                           {Argument("its parts are not known to do what the block does")});
+  }
+  const auto old = body_of(before, scope).own;
+  const bool is_new =
+      std::ranges::all_of(after.report().parted->first->writes, [&](const auto& region) {
+        const auto is_it = [&](const Ptr<Buffer>& own) { return own.same_as(region->buffer); };
+        return std::ranges::any_of(now.own, is_it) && std::ranges::none_of(old, is_it);
+      });
+  return refuse_motion(before, scope,
+                       {.before = written,
+                        .after = std::move(now.body),
+                        .local_buffers = std::move(now.own),
+                        .may_add = is_new});
 }
 
 }  // namespace
@@ -207,8 +219,8 @@ std::optional<Refusal> refuse_changed_results(const Schedule& before, const Sche
                                               const Preservation& asked) {
   const ScopeBody now = body_of(after, asked.scope);
   std::optional<Refusal> refusal;
-  if (after.report().parted_init) {
-    refusal = refuse_moved_init(before, after, asked.scope, now.body);
+  if (after.report().parted) {
+    refusal = refuse_parts(before, after, asked.scope, now);
   } else if (after.report().mirrors.empty()) {
     refusal = refuse_changed_results(before, asked.scope, now.body, false);
     if (refusal && moves_copies_alone(before, asked.scope, now)) refusal.reset();
@@ -224,7 +236,19 @@ std::optional<Refusal> refuse_changed_results(const Schedule& before, const Sche
 
 std::optional<Refusal> refuse_changed_results(const Schedule& before, NodeId scope,
                                               const Stmt& after, bool may_add) {
-  return refuse_motion(before, scope, body_of(before, scope).body, after, may_add);
+  ScopeBody old = body_of(before, scope);
+  return refuse_motion(before, scope,
+                       {.before = std::move(old.body),
+                        .after = after,
+                        .local_buffers = std::move(old.own),
+                        .may_add = may_add});
+}
+
+std::optional<Refusal> refuse_changed_results(const Schedule& before, NodeId scope,
+                                              const Stmt& written, const Stmt& after) {
+  return refuse_motion(
+      before, scope,
+      {.before = written, .after = after, .local_buffers = body_of(before, scope).own});
 }
 
 }  // namespace loopsmith

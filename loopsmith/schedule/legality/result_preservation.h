@@ -22,5 +22,8 @@ std::optional<Refusal> refuse_changed_results(const Schedule& before, const Sche
 /// TwoVersions.
 std::optional<Refusal> refuse_changed_results(const Schedule& before, NodeId scope,
                                               const Stmt& after, bool may_add);
+/// The same for a scope that runs `written`, which does what it does.
+std::optional<Refusal> refuse_changed_results(const Schedule& before, NodeId scope,
+                                              const Stmt& written, const Stmt& after);
 
 }  // namespace loopsmith

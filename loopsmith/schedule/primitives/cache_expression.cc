@@ -131,26 +131,13 @@ Planned<Expr> expression_of(const Schedule& schedule, const CacheExpressionPlan&
   return value;
 }
 
-/// Lemma. Let each buffer that the expression reads be unchanged from the new block to the last
-/// instance of the old one (`is_unchanged_for`), and the old block run, and compute the expression,
-/// for all values of the axes that it depends on, or let all that it reads have a value. Then the
-/// new block reads nothing that may not be read, each of its values is what the old block would
-/// compute, and nobody else sees them.
-std::optional<Refusal> refuse_changing_inputs(const Schedule& schedule,
-                                              const CacheExpressionPlan& plan) {
+/// Refuses buffers that are reached otherwise than by their elements.
+std::optional<Refusal> refuse_inputs(const Schedule& schedule, const CacheExpressionPlan& plan) {
   const NodeId scope = schedule.node(plan.subject.scope);
-  const ScopeAccesses uses = accesses_in_scope(schedule, scope);
   for (const Ptr<Buffer>& buffer : free_buffers(plan.value)) {
-    if (!uses_of(schedule, scope, buffer).by_indices_alone()) {
+    if (!uses_of(schedule, scope, buffer).by_indices_alone() ||
+        owner_of(schedule, plan.nest, buffer) == no_node) {
       return Refusal{&buffer_is_used_by_index, {Argument(Ref(buffer))}};
-    }
-    const auto writers = writers_of(schedule, scope, buffer);
-    const bool is_written_inside = std::ranges::any_of(writers, [&](BlockRV writer) {
-      return is_inside(schedule, schedule.node(writer), plan.nest);
-    });
-    if (is_written_inside || owner_of(schedule, plan.nest, buffer) == no_node ||
-        !is_unchanged_for(schedule, *buffer, std::span(&plan.block, 1), plan.nest, uses)) {
-      return Refusal{&inputs_are_unchanged, {Argument(Ref(buffer)), Argument(plan.block)}};
     }
   }
   return {};
@@ -254,7 +241,10 @@ Planned<CacheExpressionPlan> plan_cache_expression(const Schedule& schedule,
       !(runs_for_all(schedule, plan) || can_always_be_read(schedule, plan))) {
     return Refusal{&instances_are_complete, {Argument(block)}};
   }
-  if (auto refusal = refuse_changing_inputs(schedule, plan)) return *std::move(refusal);
+  if (auto refusal = refuse_inputs(schedule, plan)) return *std::move(refusal);
+  const NodeId scope = schedule.node(plan.subject.scope);
+  plan.preservation = {scope, has_unchanged_inputs(schedule, plan.block, plan.value, plan.nest,
+                                                   accesses_in_scope(schedule, scope))};
   return plan;
 }
 
@@ -300,6 +290,10 @@ BlockRV commit_cache_expression(Schedule& schedule, CacheExpressionPlan&& plan) 
                              nest_around(nest, std::move(compute), substitute(condition, loops)));
   const BlockRV made = block_inside(schedule, place);
   update_regions(schedule, made);
+  PartedBlock parted{plan.block, schedule.realize(made).block};
+  for (const auto& axis : plan.axes) parted.first_axes.emplace_back(axis->var);
+  for (const auto& axis : before->iter_vars) parted.rest_axes.emplace_back(axis->var);
+  schedule.report().parted = std::move(parted);
   return made;
 }
 

@@ -31,6 +31,7 @@ struct CacheExpressionPlan {
   MappedIndices mapped;
   std::vector<Ptr<IterVar>> axes;  ///< Those that the value depends on.
   NodeId nest = no_node;           ///< The statement of the scope that holds the block.
+  std::optional<Preservation> preservation = {};
 };
 
 inline constexpr Condition expression_is_there{
@@ -47,17 +48,15 @@ inline constexpr Condition expression_is_always_computed{
 inline constexpr Condition expression_is_pure{
     "expression_is_pure", "{} in block {} calls what may have effects",
     "cache an expression that computes a value and nothing else"};
-inline constexpr Condition inputs_are_unchanged{
-    "inputs_are_unchanged", "buffer {} may be written between the new block and block {}",
-    "take the blocks apart first"};
-
 inline constexpr const Condition* cache_expression_conditions[] = {
-    &block_has_the_buffer,          &storage_scope_is_known, &block_stands_in_a_block,
-    &buffer_is_used_by_index,       &uses_are_declared,      &block_is_leaf,
-    &index_map_fits_the_block,      &expression_is_there,    &expression_is_unique,
-    &expression_is_always_computed, &expression_is_pure,     &index_map_uses_the_same_axes,
-    &index_map_tells_apart,         &instances_are_complete, &inputs_are_unchanged,
-    &empty_reductions_start,        &step_keeps_results};
+    &block_has_the_buffer,     &storage_scope_is_known,
+    &block_stands_in_a_block,  &buffer_is_used_by_index,
+    &uses_are_declared,        &block_is_leaf,
+    &index_map_fits_the_block, &expression_is_there,
+    &expression_is_unique,     &expression_is_always_computed,
+    &expression_is_pure,       &index_map_uses_the_same_axes,
+    &index_map_tells_apart,    &instances_are_complete,
+    &empty_reductions_start,   &step_keeps_results};
 
 Planned<CacheExpressionPlan> plan_cache_expression(const Schedule& schedule,
                                                    const CacheExpressionArguments& arguments);

@@ -196,9 +196,27 @@ TEST(cache_expression, reads_nothing_that_changes_before_it_is_used) {
 )"));
   const auto i = var("i"), j = var("j");
   const auto map = make(IndexMap{.initial_indices = {i, j}, .final_indices = {i}});
-  EXPECT_EQ(error_of([&] { cache_expression(sch, get_block(sch, "C"), "A", "global", map); }),
-            "inputs_are_unchanged: cache_expression: buffer A may be written between the new "
-            "block and block C");
+  EXPECT_EQ(error_of([&] { cache_expression(sch, get_block(sch, "C"), "A", "global", map); }), 
+            "step_keeps_results: cache_expression: results may change: instances of "
+            "`A_global[v0] = A[v0] * T.float32(2)` run more than once already");
+}
+
+TEST(cache_expression, reads_what_others_leave_as_it_is) {
+  const auto func = program(R"((A: T.Buffer((16, 8)), C: T.Buffer((8, 8))):
+    for i in range(8):
+        with T.block("A"):
+            v = T.axis.spatial(8, i)
+            A[v + 8, 0] = T.Cast("float32", v)
+        for j in range(8):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = A[vi, vj] * T.float32(2)
+)");
+  Schedule sch(func);
+  const auto i = var("i"), j = var("j");
+  const auto map = make(IndexMap{.initial_indices = {i, j}, .final_indices = {i, j}});
+  cache_expression(sch, get_block(sch, "C"), "A", "global", map);
+  expect_replays(sch, func);
 }
 
 TEST(cache_expression, computes_nothing_that_has_effects) {

@@ -10,8 +10,8 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/legality/quick_answers.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/jumps.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/rewrites/axis_rewrite.h"
 #include "loopsmith/support/error.h"
@@ -50,16 +50,6 @@ class PaddingPlanner {
       return Refusal{&loop_is_around_block, {Argument(plan_.loop), Argument(plan_.block)}};
     }
     plan_.copied.assign(first, loops.end());
-    for (const LoopRV loop : plan_.copied) {
-      if (const auto jump = jump_out_of(schedule_.get(loop).body)) {
-        return Refusal{&iterations_reach_their_end, {Argument(*jump), Argument(loop)}};
-      }
-    }
-    const ScopeAccesses uses = accesses_in_scope(schedule_, scope_of(schedule_, node));
-    if (const BlockKinds kinds = kinds_of(schedule_, plan_.block, uses); !kinds.is_complete()) {
-      return Refusal{&block_is_complete,
-                     {Argument(plan_.block), Argument(std::int64_t{kinds.breaks_complete})}};
-    }
     const auto* store = block_.body.as<BufferStore>();
     const auto* choice = store ? store->value.as<Call>() : nullptr;
     if (!choice || choice->op != op("if_then_else")) return fail("it stores no if_then_else");
@@ -69,8 +59,10 @@ class PaddingPlanner {
     if (has_effect(plan_.value)) return fail("its value has side effects");
     if (reads_memory(choice->args[0])) return fail("its condition reads memory");
     if (auto refusal = refuse_statements()) return *std::move(refusal);
-    if (auto refusal = refuse_readers(uses)) return *std::move(refusal);
     shorten(arith::conjuncts(choice->args[0]));
+    const NodeId scope = scope_of(schedule_, node);
+    plan_.preservation = {scope, fills_before_loop(schedule_, plan_.block, plan_.loop,
+                                                   accesses_in_scope(schedule_, scope))};
     return std::move(plan_);
   }
 
@@ -87,21 +79,6 @@ class PaddingPlanner {
       if (!schedule_.as<For>(node) && !schedule_.as<SeqStmt>(node)) {
         return fail("it stands inside a statement that is no loop");
       }
-    }
-    return {};
-  }
-
-  /// Others in the loop may read elements before they are filled in.
-  std::optional<Refusal> refuse_readers(const ScopeAccesses& uses) const {
-    const NodeId own = schedule_.node(plan_.block);
-    for (const BufferAccess& use : uses.all) {
-      const bool is_other = use.place.node != own && !use.is_write &&
-                            is_inside(schedule_, use.place, schedule_.node(plan_.loop));
-      if (!is_other || use.buffer != block_.writes[0]->buffer.get()) continue;
-      if (!use.is_block) return fail("a statement in the loop reads what it fills");
-      return Refusal{&no_reads_between,
-                     {Argument(schedule_.block_at(use.place.node)), Argument(plan_.loop),
-                      Argument(plan_.block)}};
     }
     return {};
   }
@@ -251,6 +228,20 @@ Stmt constant_nest(Schedule& schedule, const DecomposePaddingPlan& plan) {
   return nest;
 }
 
+/// What the two blocks do of the old one.
+PartedBlock parted_by(const Schedule& schedule, const DecomposePaddingPlan& plan, const Block& old,
+                      NodeId fill) {
+  PartedBlock parted{plan.block, schedule.as<BlockRealize>(fill)->block};
+  for (std::size_t k = 0; k < old.iter_vars.size(); ++k) {
+    const Ptr<Var>& axis = old.iter_vars[k]->var;
+    const auto shorter = std::ranges::find(plan.shortened, k, &InBoundLoop::axis);
+    parted.first_axes.emplace_back(axis);
+    parted.rest_axes.push_back(
+        shorter == plan.shortened.end() ? Expr(axis) : axis - int_imm(axis->dtype, shorter->min));
+  }
+  return parted;
+}
+
 }  // namespace
 
 Planned<DecomposePaddingPlan> plan_decompose_padding(const Schedule& schedule,
@@ -296,6 +287,7 @@ BlockRV commit_decompose_padding(Schedule& schedule, DecomposePaddingPlan&& plan
   block.writes = std::move(regions.writes);
   realize.predicate = realize.predicate && substitute(plan.predicate, bindings);
   realize.block = make(std::move(block));
+  schedule.report().parted = parted_by(schedule, plan, *old, made);
   const Schedule::Renewed renewed{{old.get(), realize.block.get()}};
   schedule.replace(schedule.node(plan.block), make(std::move(realize)), renewed);
   for (const InBoundLoop& shorter : plan.shortened) {

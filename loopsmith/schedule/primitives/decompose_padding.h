@@ -32,17 +32,14 @@ struct DecomposePaddingPlan {
   Expr predicate;                      ///< What is left of the condition, in terms of axes.
   Expr value;                          ///< In bounds.
   Expr constant;                       ///< Elsewhere.
+  std::optional<Preservation> preservation = {};
 };
 
 inline constexpr Condition body_pads{
     "body_pads", "block {} can not be matched to padding pattern, as {}",
     "let it store if_then_else(condition on axes, value, constant)"};
-inline constexpr Condition no_reads_between{"no_reads_between",
-                                            "block {} uses in loop {} what block {} fills",
-                                            "choose a loop inside, around the padding alone"};
 inline constexpr const Condition* decompose_padding_conditions[] = {
-    &loop_is_around_block, &iterations_reach_their_end, &block_is_complete, &body_pads,
-    &no_reads_between,     &empty_reductions_start,     &step_keeps_results};
+    &loop_is_around_block, &body_pads, &empty_reductions_start, &step_keeps_results};
 
 Planned<DecomposePaddingPlan> plan_decompose_padding(const Schedule& schedule,
                                                      const DecomposePaddingArguments& arguments);

@@ -217,7 +217,7 @@ BlockRV commit_decompose_reduction(Schedule& schedule, DecomposeReductionPlan&& 
   }
   start.block =
       init_block(block, axes, schedule.fresh_block_name(function, block.name_hint + "_init"));
-  schedule.report().parted_init = PartedInit{plan.block, start.block};
+  schedule.report().parted = PartedBlock{plan.block, start.block};
   Stmt nest = make(std::move(start));
   for (std::size_t i = copies.size(); i-- > 0;) {
     copies[i].body = std::move(nest);

@@ -57,6 +57,42 @@ TEST(fuse_reduction_epilogue, combines_as_the_reduction_does) {
   }
 }
 
+/// A reduction and its epilogue in one loop, with something else between them.
+Ptr<PrimFunc> in_one_loop(std::string_view between) {
+  return program(epilogue_parameters, fmt::format(R"(
+B = T.alloc_buffer((6,))
+for i in range(6):
+    for k in range(8):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk]
+{}
+    with T.block("C"):
+        vi = T.axis.spatial(6, i)
+        C[vi] = B[vi] + D[vi]
+)",
+                                                  between));
+}
+
+TEST(fuse_reduction_epilogue, may_share_a_loop_with_the_reduction) {
+  for (const std::string_view between : {"", "    A[i, 0] = T.float32(3)"}) {
+    const auto before = in_one_loop(between);
+    Schedule sch(before);
+    fuse_reduction_epilogue(sch, get_block(sch, "B"), get_block(sch, "C"));
+    expect_result(sch, before);
+  }
+}
+
+TEST(fuse_reduction_epilogue, starts_no_result_that_is_still_used) {
+  Schedule sch(in_one_loop("    A[i, 0] = C[i]"));
+  EXPECT_EQ(
+      error_of([&] { fuse_reduction_epilogue(sch, get_block(sch, "B"), get_block(sch, "C")); }),
+      "step_keeps_results: fuse_reduction_epilogue: results would change: `A[i, 0] = C[i]` (i=5) "
+      "reads C before C (vi=5) writes it, and would come after that");
+}
+
 TEST(fuse_reduction_epilogue, refuses_other_epilogues) {
   Schedule sch(reduction("T.float32(0)", "B[vi] + A[vi, vk]", "T.max(B[vi], T.float32(0))"));
   EXPECT_EQ(

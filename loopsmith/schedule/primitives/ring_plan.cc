@@ -51,10 +51,10 @@ class RingPlanner {
     const std::size_t most = slides.size();
     for (std::size_t count = most; count > 0; --count) {
       RollingBufferPlan ring = ring_with(std::span(slides).first(count));
-      auto judged = judge(scope, ring);
+      auto judged = refuse_ring(schedule_, {scope}, ring);
       if (!judged) {
         fold_more(scope, std::span(slides).subspan(1), ring);
-        return std::move(ring);
+        return ring;
       }
       if (count == most) refusal = *std::move(judged);
     }
@@ -180,20 +180,8 @@ class RingPlanner {
   void fold_more(NodeId scope, std::span<const Slide> slides, RollingBufferPlan& ring) const {
     for (const Slide& slide : slides) {
       ring.sides.push_back({slide.dimension, slide.extent});
-      if (judge(scope, ring)) ring.sides.pop_back();
+      if (refuse_ring(schedule_, {scope}, ring)) ring.sides.pop_back();
     }
-  }
-
-  /// Asks the law of both steps, each on a copy.
-  std::optional<Refusal> judge(NodeId scope, const RollingBufferPlan& ring) const {
-    Schedule trimmed = schedule_.snapshot();
-    if (!is_const_int(ring.is_new, 1)) {
-      leave_out_old(trimmed, ring);
-      if (auto refusal = refuse_changed_results(schedule_, trimmed, {scope})) return refusal;
-    }
-    Schedule folded = trimmed.snapshot();
-    fold_into_ring(folded, ring);
-    return refuse_changed_results(trimmed, folded, {scope});
   }
 
   const Schedule& schedule_;
@@ -205,6 +193,18 @@ class RingPlanner {
 };
 
 }  // namespace
+
+std::optional<Refusal> refuse_ring(const Schedule& schedule, const Preservation& asked,
+                                   const RollingBufferPlan& ring) {
+  Schedule trimmed = schedule.snapshot();
+  if (!is_const_int(ring.is_new, 1)) {
+    leave_out_old(trimmed, ring);
+    if (auto refusal = refuse_changed_results(schedule, trimmed, asked)) return refusal;
+  }
+  Schedule folded = trimmed.snapshot();
+  fold_into_ring(folded, ring);
+  return refuse_changed_results(trimmed, folded, asked);
+}
 
 Planned<RollingBufferPlan> plan_ring(const Schedule& schedule, BlockRV block,
                                      std::optional<LoopRV> storage, const Ptr<Buffer>& buffer) {

@@ -19,4 +19,8 @@ inline constexpr Condition window_slides{
 Planned<RollingBufferPlan> plan_ring(const Schedule& schedule, BlockRV block,
                                      std::optional<LoopRV> storage, const Ptr<Buffer>& buffer);
 
+/// Asks the law of both steps of a ring: what is left out, and where the rest lies.
+std::optional<Refusal> refuse_ring(const Schedule& schedule, const Preservation& asked,
+                                   const RollingBufferPlan& ring);
+
 }  // namespace loopsmith

@@ -6,9 +6,9 @@
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/legality/quick_answers.h"
 #include "loopsmith/schedule/primitives/ring_plan.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/input_invariance.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/rewrites/required_instances.h"
 #include "loopsmith/support/error.h"
@@ -68,15 +68,15 @@ class RollingPlanner {
       plan_.loops.insert(plan_.loops.end(), rolls.loops.begin(), rolls.loops.end());
       plan_.is_new = plan_.is_new && rolls.is_new;
     }
-    if (!runs_alike(rolling))
-      return fail("whether its block runs depends on more than the element");
-    for (const Rolling& rolls : rolling) {
-      if (!rolls.lags &&
-          !is_idempotent(schedule_, *written_, schedule_.node(rolls.loops[0]), uses)) {
-        return fail("what its block reads changes from iteration to iteration");
-      }
-    }
     if (moves_a_reduction()) return fail("a loop that moves a reduction would roll it");
+    std::vector<WindowLoops> windows;
+    for (const Rolling& rolls : rolling) windows.push_back({rolls.loops, rolls.lags});
+    const bool is_proved = computes_alike(schedule_, block_, *written_, windows, uses);
+    if (!is_proved || schedule_.verifies_quick_answers()) {
+      const NodeId scope = scope_of(schedule_, schedule_.node(block_));
+      if (auto refusal = refuse_ring(schedule_, {scope, is_proved}, plan_))
+        return *std::move(refusal);
+    }
     return std::move(plan_);
   }
 
@@ -285,52 +285,6 @@ class RollingPlanner {
       if (!starts || !ends) return {};
     }
     return lag;
-  }
-
-  /// True when an element that the block computes in one run of the rolling loops is computed in
-  /// each other, too: no condition depends on more than the element, or where consumers lag, on
-  /// more than the loops that run.
-  bool runs_alike(const std::vector<Rolling>& rolling) const {
-    const BlockRealize& realize = schedule_.realize(block_);
-    IndexForms forms(ranges_around(schedule_, schedule_.node(block_)));
-    for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-      forms.bind(realize.block->iter_vars[i]->var, realize.iter_values[i]);
-    }
-    return std::ranges::all_of(arith::conjuncts(realize.predicate), [&](const Expr& condition) {
-      if (is_const_int(condition, 1)) return true;
-      if (reads_memory(condition)) return false;
-      if (is_of_element(forms, condition)) return true;
-      return std::ranges::all_of(rolling, [&](const Rolling& rolls) {
-        return rolls.lags && is_of_loops_inside(condition, rolls.loops[0]);
-      });
-    });
-  }
-
-  /// True when a comparison is one of an index of the element that is written with a constant.
-  bool is_of_element(const IndexForms& forms, const Expr& condition) const {
-    const auto comparison = arith::comparison_of(condition);
-    const auto form = comparison ? forms.read(comparison->left - comparison->right) : std::nullopt;
-    return form && std::ranges::any_of(written_->region->region, [&](const Ptr<Range>& part) {
-             const auto index = forms.read(part->min);
-             return index && (is_sum_of(*form, *index, 1) || is_sum_of(*form, *index, -1));
-           });
-  }
-
-  /// True when a sum is `sign` times another, and a constant.
-  static bool is_sum_of(const IndexForm& form, const IndexForm& other, std::int64_t sign) {
-    return form.terms.size() == other.terms.size() &&
-           std::ranges::all_of(other.terms, [&](IndexTerm term) {
-             term.coefficient *= sign;
-             return std::ranges::any_of(
-                 form.terms, [&](const IndexTerm& each) { return same_term(each, term); });
-           });
-  }
-
-  bool is_of_loops_inside(const Expr& condition, LoopRV outermost) const {
-    for (const LoopRV loop : loops_around(schedule_, schedule_.node(outermost))) {
-      if (loop != outermost && uses_variable(condition, schedule_.get(loop).loop_var)) return false;
-    }
-    return true;
   }
 
   std::optional<LoopRV> loop_of(const IndexTerm& term) const {

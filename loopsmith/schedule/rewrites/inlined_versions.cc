@@ -74,6 +74,33 @@ bool writes_inputs_first(const Stmt& statement, const Block& block) {
   return is_input && (stores > 1 || repeats);
 }
 
+/// The block without what it reads of a buffer.
+Ptr<Block> without_reads(const Ptr<Block>& block, const Ptr<Buffer>& buffer) {
+  Rewriter rewrite;
+  rewrite.on<BufferLoad>([&](const BufferLoad& load) -> Expr {
+    if (!load.buffer.same_as(buffer)) return rewrite.children(load);
+    return const_of(load.dtype, 0);
+  });
+  Block copy = *block;
+  copy.body = rewrite(block->body);
+  std::erase_if(copy.reads, [&](const auto& region) { return region->buffer.same_as(buffer); });
+  return make(std::move(copy));
+}
+
+/// That a reduction is at the first or last values of its reduction axes.
+Expr is_at(AtResult place, const BlockRealize& reduction) {
+  Expr is = true;
+  for (std::size_t i = 0; i < reduction.iter_values.size(); ++i) {
+    const IterVar& axis = *reduction.block->iter_vars[i];
+    if (axis.iter_type != IterType::comm_reduce) continue;
+    const Expr first = axis.dom->min;
+    const Expr last = first + axis.dom->extent - int_imm(first.dtype(), 1);
+    is = is &&
+         cast(first.dtype(), reduction.iter_values[i]) == (place == AtResult::start ? first : last);
+  }
+  return is;
+}
+
 }  // namespace
 
 Stmt with_block_before_readers(const Schedule& schedule, NodeId scope, BlockRV handle,
@@ -103,11 +130,14 @@ Stmt with_block_before_readers(const Schedule& schedule, NodeId scope, BlockRV h
   return with_replaced(body_of_scope(schedule, scope), by);
 }
 
-Stmt with_block_after(const Schedule& schedule, NodeId scope, BlockRV handle, BlockRV other,
-                      const Substitution& axes, const std::vector<Expr>& guards) {
-  const BlockRealize& first = schedule.realize(other);
+namespace {
+
+/// The block with these values of its axes, in terms of the other's, where `guards` hold; null
+/// where some are not known.
+Stmt moved_beside(const BlockRealize& realize, const BlockRealize& first, const Substitution& axes,
+                  const std::vector<Expr>& guards) {
   const Substitution bindings = bindings_of(first);
-  BlockRealize moved = schedule.realize(handle);
+  BlockRealize moved = realize;
   moved.predicate = first.predicate;
   for (const Expr& guard : guards) moved.predicate = moved.predicate && substitute(guard, bindings);
   for (std::size_t i = 0; i < moved.iter_values.size(); ++i) {
@@ -115,10 +145,39 @@ Stmt with_block_after(const Schedule& schedule, NodeId scope, BlockRV handle, Bl
     if (value == axes.end()) return {};
     moved.iter_values[i] = substitute(value->second, bindings);
   }
-  const Stmt both =
-      make(SeqStmt{.seq = {schedule.statement(schedule.node(other)), make(std::move(moved))}});
+  return make(std::move(moved));
+}
+
+}  // namespace
+
+Stmt with_block_after(const Schedule& schedule, NodeId scope, BlockRV handle, BlockRV other,
+                      const Substitution& axes, const std::vector<Expr>& guards) {
+  const BlockRealize& first = schedule.realize(other);
+  const Stmt moved = moved_beside(schedule.realize(handle), first, axes, guards);
+  if (!moved) return {};
+  const Stmt both = make(SeqStmt{.seq = {schedule.statement(schedule.node(other)), moved}});
   const Replacements by{{&schedule.realize(handle), no_statement()}, {&first, both}};
   return with_replaced(body_of_scope(schedule, scope), by);
+}
+
+std::pair<Stmt, Stmt> with_epilogue_at(AtResult place, const Schedule& schedule, NodeId scope,
+                                       BlockRV epilogue, BlockRV reduction,
+                                       const Ptr<Buffer>& buffer, const Substitution& axes,
+                                       const std::vector<Expr>& guards) {
+  const BlockRealize& realize = schedule.realize(epilogue);
+  const BlockRealize& first = schedule.realize(reduction);
+  BlockRealize judged = realize;
+  if (place == AtResult::start) judged.block = without_reads(realize.block, buffer);
+  BlockRealize beside = judged;
+  const Stmt moved = moved_beside(beside, first, axes, guards);
+  if (!moved) return {};
+  beside = *moved.as<BlockRealize>();
+  beside.predicate = beside.predicate && is_at(place, first);
+  std::vector<Stmt> both{schedule.statement(schedule.node(reduction)), make(std::move(beside))};
+  if (place == AtResult::start) std::swap(both[0], both[1]);
+  const Stmt body = body_of_scope(schedule, scope);
+  return {with_replaced(body, {{&realize, make(std::move(judged))}}),
+          with_replaced(body, {{&realize, no_statement()}, {&first, make(SeqStmt{.seq = both})}})};
 }
 
 }  // namespace loopsmith

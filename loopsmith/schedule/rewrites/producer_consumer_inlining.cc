@@ -203,16 +203,24 @@ class Pairer {
   }
 
   /// The consumer must find and do at the producer's place what it found and did.
+  ///
+  /// Theorem. A block that may run at two places may run throughout: no access that conflicts with
+  /// it runs between them, since the order that the one place needs the other forbids. So the
+  /// consumer of a reduction whose results it combines with others may start each of them, in its
+  /// own buffer: nobody else uses the element from before the first update until after the last.
   std::optional<Refusal> refuse_changes() const {
     const Place place{schedule_.node(pairing_.producer)};
     if (does_the_same_at(schedule_, pairing_.consumer, place, pairing_.buffer.get(), uses_)) {
       return {};
     }
     const NodeId scope = scope_of(schedule_, here_.node);
-    if (is_reduction_) {
-      return changed_results(
-          result_is_unknown,
-          {Argument("the blocks share loops with others, or others come between them")});
+    for (const AtResult at : {AtResult::start, AtResult::end}) {
+      if (!is_reduction_) break;
+      const auto [before, after] =
+          with_epilogue_at(at, schedule_, scope, pairing_.consumer, pairing_.producer,
+                           pairing_.buffer, pairing_.axes, pairing_.guards);
+      auto refusal = refuse_changed_results(schedule_, scope, before, after);
+      if (refusal || at == AtResult::end) return refusal;
     }
     const Stmt after = with_block_after(schedule_, scope, pairing_.consumer, pairing_.producer,
                                         pairing_.axes, pairing_.guards);

@@ -10,7 +10,7 @@ namespace loopsmith {
 namespace {
 
 /// Expressions of more steps are not worth it.
-constexpr std::size_t most_steps = 64;
+constexpr std::size_t max_steps = 64;
 
 std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
   const std::int64_t quotient = a / b;
@@ -36,7 +36,7 @@ bool IndexProgram::append_if(const Expr& expr, const Slots& slots, Code code, bo
 
 bool IndexProgram::append(const Expr& expr, const Slots& slots) {
   const DataType type = expr.dtype();
-  if (steps_.size() >= most_steps || !type.is_scalar() || !(type.is_index() || type.is_bool())) {
+  if (steps_.size() >= max_steps || !type.is_scalar() || !(type.is_index() || type.is_bool())) {
     return false;
   }
   if (const auto* constant = expr.as<IntImm>()) {
@@ -69,7 +69,7 @@ bool IndexProgram::append(const Expr& expr, const Slots& slots) {
 }
 
 std::optional<std::int64_t> IndexProgram::evaluate(std::span<const std::int64_t> values) const {
-  std::array<std::int64_t, 2 * most_steps> stack;
+  std::array<std::int64_t, 2 * max_steps> stack;
   std::size_t height = 0;
   for (const Step& step : steps_) {
     if (step.code == Code::constant || step.code == Code::variable) {

@@ -9,6 +9,7 @@
 #include "loopsmith/arith/dependence/mirror_structure.h"
 #include "loopsmith/arith/dependence/version_checker.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace dependence {
@@ -320,6 +321,8 @@ PreservationAnswer keeps_values(const TwoVersions& versions, std::span<const Mir
     return answer;
   }
   for (const Mirror& mirror : mirrors) {
+    check(!mirror.copy->data.same_as(mirror.buffer->data), "keeps_values",
+          "{} and its mirror are one memory", mirror.buffer->name);
     answer = dependence::CoherenceChecker(both, versions, mirror).answer();
     if (!answer) break;
   }

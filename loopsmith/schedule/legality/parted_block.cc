@@ -40,9 +40,9 @@ bool writes_what_is_read(const Stmt& stmt, const Expr& expr) {
 }
 
 /// The two parts of a block, with all that is known about its axes.
-class Parts {
+class BlockParts {
  public:
-  Parts(const Block& block, const Block& first, const Block& rest, const PartedBlock& parted)
+  BlockParts(const Block& block, const Block& first, const Block& rest, const PartedBlock& parted)
       : block_(block), first_(first), rest_(rest) {
     const auto of_first = axes_of(first, parted.first_axes),
                of_rest = axes_of(rest, parted.rest_axes);
@@ -145,7 +145,7 @@ Stmt with_block_in_parts(const Schedule& before, const Schedule& after, NodeId s
     const Ptr<Var>& axis = block.iter_vars[i]->var;
     bindings[axis] = cast(axis->dtype, realize.iter_values[i]);
   }
-  Parts parts(block, *parted.first, *rest, parted);
+  BlockParts parts(block, *parted.first, *rest, parted);
   Expr predicate = realize.predicate;
   if (const Expr condition = parts.filled_unless(); condition.defined()) {
     predicate = predicate && substitute(condition, bindings);

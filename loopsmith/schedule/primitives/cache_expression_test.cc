@@ -196,7 +196,7 @@ TEST(cache_expression, reads_nothing_that_changes_before_it_is_used) {
 )"));
   const auto i = var("i"), j = var("j");
   const auto map = make(IndexMap{.initial_indices = {i, j}, .final_indices = {i}});
-  EXPECT_EQ(error_of([&] { cache_expression(sch, get_block(sch, "C"), "A", "global", map); }), 
+  EXPECT_EQ(error_of([&] { cache_expression(sch, get_block(sch, "C"), "A", "global", map); }),
             "step_keeps_results: cache_expression: results may change: instances of "
             "`A_global[v0] = A[v0] * T.float32(2)` run more than once already");
 }

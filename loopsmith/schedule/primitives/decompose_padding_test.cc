@@ -115,7 +115,7 @@ for i in range(10):
 )");
   Schedule sch(before);
   const auto y = get_block(sch, "Y");
-  EXPECT_EQ(error_of([&] { decompose_padding(sch, y, get_loops(sch, y)[0]); }), 
+  EXPECT_EQ(error_of([&] { decompose_padding(sch, y, get_loops(sch, y)[0]); }),
             "step_keeps_results: decompose_padding: results would change: Z (i=4) reads Y before "
             "Y_pad_const (vi=5) writes it, and would come after that");
   add_unit_loop(sch, y);

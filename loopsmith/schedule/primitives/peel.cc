@@ -86,7 +86,7 @@ Planned<PeelPlan> plan_peel(const Schedule& schedule, const PeelArguments& argum
   }
   const std::int64_t* extent = as_int(schedule.get(loop).extent);
   const std::int64_t least = align == 0 ? first : 0;  // Of those before the loop.
-  if (first > most || last > most || (extent && least + last > *extent)) {
+  if (first > most || last > most || (extent && (*extent <= 0 || least + last > *extent))) {
     return Refusal{
         &peeled_iterations_fit,
         {Argument(first > most || last > most ? "too many" : fmt::format("{}", least + last)),

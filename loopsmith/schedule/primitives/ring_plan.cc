@@ -197,6 +197,7 @@ class RingPlanner {
 std::optional<Refusal> refuse_ring(const Schedule& schedule, const Preservation& asked,
                                    const RollingBufferPlan& ring) {
   Schedule trimmed = schedule.snapshot();
+  trimmed.report() = {};  // That of the step before.
   if (!is_const_int(ring.is_new, 1)) {
     leave_out_old(trimmed, ring);
     if (auto refusal = refuse_changed_results(schedule, trimmed, asked)) return refusal;

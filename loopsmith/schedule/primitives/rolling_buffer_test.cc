@@ -201,7 +201,8 @@ std::string refusal_of(std::string_view lines) {
 }
 
 TEST(rolling_buffer, refuses_what_is_not_computed_again) {
-  EXPECT_EQ(refusal_of(R"(
+  EXPECT_EQ(
+      refusal_of(R"(
 B = T.alloc_buffer((12,))
 for c, i in T.grid(2, 8):
     for ax in range(3):
@@ -213,8 +214,8 @@ for c, i in T.grid(2, 8):
         vc, vi = T.axis.remap("SS", [c, i])
         C[vc, vi] = B[vi] + B[vi + 2]
 )"),
-            "rolling_pattern_is_found: rolling_buffer: B has no rolling pattern, as whether its "
-            "block runs depends on more than the element");
+      "step_keeps_results: rolling_buffer: results would change: C (c=1, i=0) reads B after B "
+      "(c=0, i=1, ax=2) changes what it stands for");
   // The element alone decides.
   EXPECT_EQ(refusal_of(R"(
 B = T.alloc_buffer((12,))
@@ -319,8 +320,8 @@ for i in range(6):
 )");
   Schedule sch(before);
   EXPECT_EQ(error_of([&] { rolling_buffer(sch, get_block(sch, "B"), 0); }),
-            "rolling_pattern_is_found: rolling_buffer: B has no rolling pattern, as whether "
-            "its block runs depends on more than the element");
+            "step_keeps_results: rolling_buffer: results would change: C (i=3, x=0) reads what B "
+            "(vi=3, vj=0) writes to B, which would not be there yet");
 }
 
 TEST(rolling_buffer, refuses_what_does_not_roll) {

@@ -8,6 +8,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/legality/result_preservation.h"
 #include "loopsmith/schedule/rewrites/layout.h"
 
 namespace loopsmith {
@@ -207,6 +208,22 @@ void insert_padding(Schedule& schedule, const TransformLayoutPlan& plan) {
                          std::move(stmt));
 }
 
+/// True when elements that come to lie in one place are never needed at once, by the law: the new
+/// buffer is a mirror of the old one, which is gone. A map that has an inverse gives each element a
+/// place of its own, so that there is nothing to ask; what others see needs such a map.
+bool keeps_values(const Schedule& schedule, const TransformLayoutPlan& plan) {
+  if (schedule.as<PrimFunc>(plan.owner)) return false;
+  TransformLayoutPlan apart = plan;
+  Buffer copy = *plan.to;
+  copy.data = var(copy.name, copy.data->dtype);  // A mirror is another memory.
+  apart.to = make(std::move(copy));
+  Schedule after = schedule.snapshot();
+  after.report() = {};
+  after.report().mirrors.push_back({apart.from, apart.to});
+  commit_transform_layout(after, std::move(apart));
+  return !refuse_changed_results(schedule, after, {plan.owner});
+}
+
 }  // namespace
 
 Planned<TransformLayoutPlan> plan_layout(const Schedule& schedule, const LayoutRequest& request) {
@@ -243,17 +260,17 @@ Planned<TransformLayoutPlan> plan_layout(const Schedule& schedule, const LayoutR
   auto image = map_shape(*plan.index_map, shape, analyzer);
   if (!image) return refused(image.error());
   to.shape = std::move(*image);
+  plan.to = make(std::move(to));
   if (!request.assume_injective) {
     std::vector<Ptr<Range>> domain;
     for (const Expr& extent : shape) domain.push_back(range(zero_of(type), extent));
     const auto back = non_surjective_inverse(*plan.index_map, domain, analyzer);
-    if (!back) return refused(back.error());
-    if (!is_const_int(back->padding, 0)) {
+    if (!back && !keeps_values(schedule, plan)) return refused(back.error());
+    if (back && !is_const_int(back->padding, 0)) {
       plan.inverse = back->map;
       plan.padding = back->padding;
     }
   }
-  plan.to = make(std::move(to));
   if (!plan.inverse) return plan;
   if (!request.pad_value) {
     return Refusal{&padding_has_a_value,

@@ -19,6 +19,9 @@ constexpr double load_ports = 2;
 constexpr double store_ports = 1;
 constexpr double issue_width = 5;
 constexpr double latency_of_sum = 4;
+constexpr double latency_of_memory = 8;  // From a store to a load of the same element.
+constexpr double cycles_of_guarded = 7;  // Of a vector under a condition of its own.
+constexpr double cycles_of_uneven = 3;   // The address of a lane that is not beside the last one.
 constexpr double cycles_of_division = 8;
 constexpr double cycles_of_function = 20;
 constexpr double cycles_of_iteration = 1.5;
@@ -49,7 +52,7 @@ struct Body {
 
 bool is_unit_or_fixed(const Access& access, std::size_t loop) {
   const Motion& motion = access.motions[loop];
-  return motion.is_known && (motion.distinct <= 1 || motion.stride == 1);
+  return motion.is_known && (motion.distinct <= 1 || (motion.stride == 1 && motion.is_even));
 }
 
 /// Whether the back end can make vectors of a loop: neighbours are stored, neighbours or one
@@ -96,7 +99,8 @@ double moved_in(const Statement& statement, const Access& access, const Body& bo
   }
   if (body.lanes_loop == SIZE_MAX || !moves(access, body.lanes_loop)) return count;
   const Motion& motion = access.motions[body.lanes_loop];
-  if (!motion.is_known || motion.stride != 1) return count * body.lanes;  // Element by element.
+  // Element by element.
+  if (!motion.is_known || motion.stride != 1 || !motion.is_even) return count * body.lanes;
   return count * std::ceil(body.lanes * access.bytes / std::max(machine.vector_bytes, 1));
 }
 
@@ -106,16 +110,22 @@ double cycles_of_body(const Statement& statement, const Body& body, const CpuMod
   double stores = 0;
   double fixed = 0;      // Loads and stores of what the loop around the body does not move.
   double registers = 0;  // That this takes, if it stays in registers.
+  double addresses = 0;  // Of lanes that are not side by side.
   bool accumulates = false;
   for (const Access& access : statement.accesses) {
     const double count = moved_in(statement, access, body, machine);
+    if (body.lanes_loop != SIZE_MAX && !access.motions[body.lanes_loop].is_even) {
+      addresses += count * cycles_of_uneven;
+    }
     const bool is_fixed = body.has_pivot() && !moves(access, body.pivot());
     if (is_fixed && access.is_accumulator) accumulates = true;
     if (!is_fixed) (access.is_store ? stores : loads) += count;
     if (is_fixed) fixed += count;
     if (is_fixed && !(access.is_store && access.is_accumulator)) registers += count;
   }
-  const bool is_kept = registers <= machine.vector_registers - 1.0;
+  // Copies that run under conditions of their own leave what they update in memory.
+  const bool is_guarded = statement.guarded > body.begin;
+  const bool is_kept = !is_guarded && registers <= machine.vector_registers - 1.0;
   if (is_kept) {
     loads += fixed / std::max(body.iterations, 1.0);
   } else {
@@ -134,12 +144,12 @@ double cycles_of_body(const Statement& statement, const Body& body, const CpuMod
       const Access& store = statement.accesses.front();
       if (!moves(store, i)) sums *= statement.loops[i].extent;
     }
-    chain = latency_of_sum * sums + (is_kept ? 0 : latency_of_sum);
+    chain = (latency_of_sum + (is_kept ? 0 : latency_of_memory)) * sums;
   }
   const double instructions = operations + loads + stores;
   double cycles = std::max({operations / operation_ports, loads / load_ports, stores / store_ports,
                             chain, instructions / issue_width}) +
-                  slow;
+                  slow + addresses + (is_guarded ? cycles_of_guarded * vectors : 0);
   if (instructions > max_instructions) cycles *= 1.5;
   return cycles + (body.has_pivot() ? cycles_of_iteration : 0);
 }

@@ -62,6 +62,34 @@ TEST(cost_model, starts_no_threads_for_little) {
   EXPECT_LT(10 * copy("T.vectorized"), copy("T.parallel"));
 }
 
+TEST(cost_model, prefers_tiles_that_are_whole) {
+  const auto tiled = [](const std::string& rows, const std::string& guard) {
+    return product("    for i0 in range(" + rows +
+                       "):\n      for j0 in range(16):\n        for k in range(512):\n"
+                       "          for i1 in T.unroll(8):\n            for j1 in "
+                       "T.vectorized(32):\n" +
+                       guard,
+                   "i0 * 8 + i1", "j0 * 32 + j1", "k", "                ");
+  };
+  const double whole = tiled("64", "              if True:\n");
+  // Conditions of the rows of a tile keep its results in memory; of whole tiles, they do not.
+  EXPECT_LT(3 * whole, tiled("64", "              if i0 * 8 + i1 < 509:\n"));
+  EXPECT_LT(3 * whole, tiled("64", "              if j0 * 32 + j1 < 509:\n"));
+  EXPECT_LT(tiled("64", "              if i0 < 63:\n"), 1.1 * whole);
+}
+
+TEST(cost_model, prefers_lanes_that_lie_side_by_side) {
+  const auto copy = [](const std::string& index) {
+    return estimate(function("A: T.Buffer((64, 9), \"float32\"), B: T.Buffer((576,), \"float32\")",
+                             "    for i in range(9):\n      for j in T.vectorized(64):\n"
+                             "        B[i * 64 + j] = A[" +
+                                 index + "]\n"),
+                    machine);
+  };
+  EXPECT_LT(5 * copy("(i * 64 + j) // 9, (i * 64 + j) % 9"),
+            copy("(i * 64 + j) // 9, (i * 64 + j) % 9 // 3 * 3 + (i * 64 + j) % 3 // 2"));
+}
+
 TEST(cost_model, keeps_a_tile_in_registers) {
   const auto tiled = [](int height, int width) {
     const std::string rows = std::to_string(height), columns = std::to_string(width);

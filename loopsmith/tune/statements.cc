@@ -107,6 +107,7 @@ class Collector {
     for (const Expr& condition : conditions_) {
       const bool is_innermost = !loops_.empty() && moves(condition, loops_.back().variable);
       statement.operations.conditions += is_innermost ? 1 : 0;
+      statement.guarded = std::max(statement.guarded, loops_deciding(condition));
     }
     add_access(statement, store.buffer, store.indices, true, false);
     const auto add_loads = [&](const Ref& ref) {
@@ -128,6 +129,16 @@ class Collector {
     Statement statement{loops_, {}, {}, 4};
     statement.operations.simple = 4;
     found_.push_back(std::move(statement));
+  }
+
+  /// How many loops there are up to the innermost one that a condition depends on.
+  std::size_t loops_deciding(const Expr& condition) const {
+    std::size_t depth = loops_.size();
+    while (depth > 0 &&
+           (loops_[depth - 1].extent <= 1 || !moves(condition, loops_[depth - 1].variable))) {
+      --depth;
+    }
+    return depth;
   }
 
   static bool same(const std::vector<Expr>& a, const std::vector<Expr>& b) {
@@ -174,7 +185,7 @@ class Collector {
     };
     const auto first = value_at(0);
     const auto second = value_at(1);
-    if (!first || !second) return {0, static_cast<double>(extent), false};
+    if (!first || !second) return {0, static_cast<double>(extent), false, false};
     const std::int64_t stride = *second - *first;
     const auto last = value_at(extent - 1);
     const auto middle = value_at(extent / 2);
@@ -194,11 +205,11 @@ class Collector {
       // Half of the samples are neighbours, the others are spread over the loop.
       const std::int64_t iteration = i < count / 2 ? i : i * (extent - 1) / (count - 1);
       const auto value = value_at(iteration);
-      if (!value) return {0, static_cast<double>(extent), false};
+      if (!value) return {0, static_cast<double>(extent), false, false};
       values.insert(*value);
     }
     const double share = static_cast<double>(values.size()) / static_cast<double>(count);
-    return {stride, std::max(share * static_cast<double>(extent), 1.0), true};
+    return {stride, std::max(share * static_cast<double>(extent), 1.0), true, false};
   }
 
   std::unordered_set<const Object*> parameters_;

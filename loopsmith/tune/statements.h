@@ -23,6 +23,7 @@ struct Motion {
   std::int64_t stride = 0;  ///< Elements from one iteration to the next, mostly.
   double distinct = 1;      ///< How many elements the loop meets.
   bool is_known = true;     ///< False: the contents of a buffer decide.
+  bool is_even = true;      ///< Each step is by the stride.
 };
 
 /// A load or a store of a statement.
@@ -49,7 +50,9 @@ struct Statement {
   std::vector<NestLoop> loops;  ///< Outermost first.
   std::vector<Access> accesses;
   Operations operations;
-  int bytes = 4;  ///< Of the values that it computes with.
+  int bytes = 4;            ///< Of the values that it computes with.
+  std::size_t guarded = 0;  ///< How many of the loops there are up to the innermost one that
+                            ///< decides a condition around it; 0: no loop does.
 };
 
 /// The statements of a function as it is scheduled, brought into flat form by lowering.

@@ -190,12 +190,16 @@ def test_copies_may_have_side_by_side_what_the_lanes_of_a_vector_read():
     assert panels and turned
 
 
-def test_a_default_schedule_without_samples_adds_nothing_to_the_generated_space():
+def test_a_default_schedule_without_samples_is_drawn_seldom():
     func = total()
-    open_numbers = tuning.decisions_of(ls.default_schedule(func, "c", holes=True).trace)
+    default = ls.default_schedule(func, "c", holes=True)
     space = tuning.Space(func, tuning.WithDefault(func, "c", None))
-    is_generated = space.name == tuning.Space(func, tuning.generated).name
-    assert is_generated == (not open_numbers)
+    rng = random.Random(4)
+    draws = [space.draw(rng).trace for _ in range(80)]
+    chosen = sum(trace.get_decision(0) == 0 for trace in draws)
+    assert (1 <= chosen <= 20) == (not tuning.decisions_of(default.trace))
+    first = space.made(1, space.starts[0])
+    ls.assert_structural_equal(first.func, default.func)
 
 
 @pytest.mark.parametrize("name", list(LONG_TAIL))

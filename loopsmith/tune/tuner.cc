@@ -39,7 +39,6 @@ StartedSpace own_space(const Ptr<PrimFunc>& func, const SearchOptions& options) 
   tir::Schedule by_default = tir::default_schedule(func, options.target, true, options.build);
   Trace trace = by_default.engine().trace();
   Decisions decisions = decisions_of(trace);
-  if (decisions.empty()) return {generated_space, true};
   decisions.insert(decisions.begin(), {"sample_categorical", Argument(std::int64_t{0})});
   return {either(std::move(trace), generated_space), true, {std::move(decisions)}};
 }

@@ -22,8 +22,8 @@ class WithDefault:
     """The space of a program that has no steps: a function of a schedule, as all spaces are.
 
     Its first sample chooses between the default schedule, whose numbers are then samples, and
-    `generated`, on a GPU `generated_for_gpu`. Where no default schedule takes steps that leave
-    something to decide, there is no such choice.
+    `generated`, on a GPU `generated_for_gpu`. A default schedule that leaves nothing to decide is
+    one point, which is drawn seldom.
 
     Parameters
     ----------
@@ -40,8 +40,9 @@ class WithDefault:
             default = default_schedule(func, target, holes=True, num_threads=num_threads)
         except ScheduleError:
             return
-        if holes_of(default.trace):
-            self._default = default.trace
+        self._default = default.trace
+        share = 0.5 if holes_of(default.trace) else 1 / 16
+        self._shares = [share, 1 - share]
 
     @property
     def name(self) -> str:
@@ -60,7 +61,7 @@ class WithDefault:
 
     def __call__(self, sch: Schedule) -> None:
         """Take the steps."""
-        if self._default is None or sch.get(sch.sample_categorical([0, 1], [0.5, 0.5])) == 1:
+        if self._default is None or sch.get(sch.sample_categorical([0, 1], self._shares)) == 1:
             self._generated(sch)
         else:
             self._default.sample_again(sch)

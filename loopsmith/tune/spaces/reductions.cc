@@ -153,7 +153,9 @@ void pack(Schedule& schedule, BlockRV block, LoopRV place, LoopRV lanes, bool is
 
 void schedule_tiles(Schedule& schedule, BlockRV block, const Loops& spatial, const Loops& reduction,
                     bool is_parallel) {
-  const bool is_rounded = happens(schedule, 1, 2);
+  // Inside of a consumer's loops, extents are those of its tiles: guards there are work for
+  // nothing.
+  const bool is_rounded = is_parallel && happens(schedule, 1, 2);
   std::vector<Loops> tiles, steps;
   for (const LoopRV loop : spatial) {
     std::span<const std::int64_t> sizes;

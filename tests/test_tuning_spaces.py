@@ -158,21 +158,34 @@ def test_the_numbers_of_the_default_schedule_are_searched_beside_the_generated_s
     assert tuning.decisions_of(again.trace) == found or again.trace.get_decision(0) == 1
 
 
-def test_a_search_starts_with_the_default_schedule():
+class DefaultIsQuickest:
+    """Measures the default schedule slowly by itself, and beside others as the quickest."""
+
+    def __init__(self, default: Any) -> None:
+        self.default = ls.structural_hash(default)
+
+    def run(self, request: Any) -> tuning.Outcome:
+        if isinstance(request, tuning.Check):
+            return tuning.Outcome()
+        scheduled = getattr(request, "scheduled", None)
+        is_default = scheduled is not None and self.default in (
+            ls.structural_hash(scheduled),
+            ls.structural_hash(scheduled.without_attr("tir.is_scheduled")),
+        )
+        if isinstance(request, tuning.Duel):
+            return tuning.Outcome([1e-3 if is_default else 2e-3] * 5, [1e-3] * 5)
+        return tuning.Outcome([3e-3 if is_default else 2e-3] * 5)
+
+
+def test_a_search_starts_with_the_default_schedule_and_falls_back_to_it():
     func = matmul()
     default = ls.default_schedule(func).func
-
-    class Same:
-        def run(self, request: Any) -> tuning.Outcome:
-            if isinstance(request, tuning.Check):
-                return tuning.Outcome()
-            samples = [1e-3] * 5
-            return tuning.Outcome(samples, samples if isinstance(request, tuning.Duel) else [])
-
-    best = ls.tune(func, trials=3, runner=Same())
+    best = ls.tune(func, trials=12, runner=DefaultIsQuickest(default))
     first = tir.Schedule(func)
     best.trials[0].trace.apply_to_schedule(first)
     ls.assert_structural_equal(first.func, default)
+    ls.assert_structural_equal(best.schedule.func, default)
+    assert best.speedup == 1 and not best.is_quicker
 
 
 def test_copies_may_have_side_by_side_what_the_lanes_of_a_vector_read():

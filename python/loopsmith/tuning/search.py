@@ -74,6 +74,8 @@ class EvolutionarySearch:
     ----------
     refused
         How many draws were no legal schedule, by what was said.
+    started
+        The candidates with which the space starts, once one was asked for.
     """
 
     pool_size = 40
@@ -95,6 +97,7 @@ class EvolutionarySearch:
         self._known: set[str] = set()
         self._batch: list[Candidate] = []
         self._starts: list[Sequence[Decision]] = list(space.starts)
+        self.started: list[Candidate] = []
         self._measured: list[tuple[float, int, Trace]] = []
         self._expected = ExpectedGain()
 
@@ -143,9 +146,11 @@ class EvolutionarySearch:
     def _next_batch(self) -> list[Candidate]:
         if self._starts:
             starts, self._starts = self._starts, []
-            first = self._fresh(self._drawn([(self._seed(), decisions) for decisions in starts]))
-            if first:
-                return first
+            drawn = self._drawn([(self._seed(), decisions) for decisions in starts])
+            self.started = [each for each in drawn if isinstance(each, Candidate)]
+            fresh = self._fresh(drawn)
+            if fresh:
+                return fresh
         measured = [trace for _, _, trace in self._measured[: self.elite]]
         near = self._bred(measured, [], self.batch_size * 2) if measured else []
         parents, pool = measured, list(near)

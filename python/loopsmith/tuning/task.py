@@ -163,6 +163,12 @@ class Task:
         ]
         duels = [(duel, candidate) for duel, candidate in duels if duel.failure is None]
         duels = sorted(duels, key=lambda item: -_speedup(item[0])) or [(Outcome(), ranked[0])]
+        if finalists and _speedup(duels[0][0]) < 1:
+            # Nothing found is as quick as the default schedule, which may be of the space itself.
+            starts = [
+                (self._runner.run(Duel(each.scheduled)), each) for each in self._search.started
+            ]
+            duels = [pair for pair in starts if pair[0].failure is None] + duels
         outcome, chosen, check = self._first_right(duels) if finalists else (*duels[0], UNCHECKED)
         return Tuned(
             func=self.func,

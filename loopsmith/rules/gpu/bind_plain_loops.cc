@@ -121,6 +121,7 @@ void bind_plain_loops(Schedule& schedule, const RuleContext& context) {
   const bool may_reassociate = schedule.allows_reassociation();
   steps.allow_reassociation(false);
   for (const LoopRV nest : steps.outermost()) {
+    if (schedule.get(nest).kind == ForKind::thread_binding) continue;
     if (!plain_loops::is_plain(schedule, nest)) continue;
     auto before = steps.snapshot();
     PlainNestBinder binder(steps, threads);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/rules/gpu/bind_plain_loops.h"
+#include "loopsmith/rules/gpu/bind_what_may.h"
 #include "loopsmith/rules/gpu/inline_stages.h"
 #include "loopsmith/rules/gpu/nest_steps.h"
 #include "loopsmith/rules/rules.h"
@@ -36,14 +37,12 @@ std::optional<BlockRV> next_block(const Schedule& schedule, const std::vector<Bl
   return found == blocks.rend() ? std::nullopt : std::optional(*found);
 }
 
-void schedule_blocks(Schedule& schedule, const RuleContext& context) {
-  gpu::inline_stages(schedule);
-  for (const Rule& rule : gpu_rules()) {
-    std::vector<BlockRV> asked;
-    while (const auto block = next_block(schedule, asked)) {
-      asked.push_back(*block);
-      rule.take(schedule, {.nests = {}, .shared = 0, .blocks = {*block}, .loop = {}}, context);
-    }
+/// Asks a function of a rule about each block that is not bound, the last first.
+void ask(Schedule& schedule, decltype(Rule::take) take, const RuleContext& context) {
+  std::vector<BlockRV> asked;
+  while (const auto block = next_block(schedule, asked)) {
+    asked.push_back(*block);
+    take(schedule, {.nests = {}, .shared = 0, .blocks = {*block}, .loop = {}}, context);
   }
 }
 
@@ -54,9 +53,19 @@ Schedule schedule_for_gpu(const Ptr<PrimFunc>& func, const GpuLimits& device, bo
   if (is_left_alone(*func)) return schedule;
   const CpuModel host;
   const RuleContext context{.machine = host, .leaves_holes = leaves_holes, .device = device};
-  if (has_root_block(*func)) schedule_blocks(schedule, context);
+  if (has_root_block(*func)) {
+    gpu::inline_stages(schedule);
+    for (const Rule& rule : gpu_rules()) ask(schedule, rule.take, context);
+  }
   gpu::bind_plain_loops(schedule, context);
   return schedule;
+}
+
+void bind_rest_for_gpu(Schedule& schedule, const GpuLimits& device, bool leaves_holes) {
+  const CpuModel host;
+  const RuleContext context{.machine = host, .leaves_holes = leaves_holes, .device = device};
+  if (has_root_block(*schedule.func())) ask(schedule, gpu::bind_what_may, context);
+  gpu::bind_plain_loops(schedule, context);
 }
 
 }  // namespace loopsmith

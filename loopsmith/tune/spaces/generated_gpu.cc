@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "loopsmith/rules/gpu/schedule_for_gpu.h"
 #include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/schedule/primitives/cache_read.h"
 #include "loopsmith/schedule/primitives/cache_write.h"
@@ -162,6 +163,7 @@ void generated_space_for_gpu(Schedule& schedule) {
     const Handles<BlockRV> blocks = get_child_blocks(schedule, get_block(schedule, "root"));
     for (std::size_t i = blocks.size(); i-- > 0;) bind_block(schedule, blocks[i]);
   }
+  bind_rest_for_gpu(schedule, gpu_limits(Target("opencl")), true);
   require_no_obligations(schedule, "tune");
 }
 

@@ -11,7 +11,7 @@ namespace loopsmith::tune {
 /// computes a tile of results, each thread a few of them in registers, from parts of the operands
 /// that the threads copy into shared memory together, or from where they lie. Or the threads of a
 /// block reduce parts of one element. Which of these, and all numbers, are samples. Loops without
-/// blocks are bound where dependence allows.
+/// blocks are bound where dependence allows. What is bound by none of these is as by default.
 ///
 /// Throws a ScheduleError where what was drawn leaves an obligation open.
 void generated_space_for_gpu(Schedule& schedule);

@@ -32,7 +32,7 @@ def generated_for_gpu(sch: Schedule) -> None:
     computes a tile of results, each thread a few of them in registers, from parts of the operands
     that the threads copy into shared memory together, or from where they lie. Or the threads of a
     block reduce parts of one element. Which of these, and all numbers, are samples. Loops without
-    blocks are bound where dependence allows.
+    blocks are bound where dependence allows. What is bound by none of these is as by default.
 
     Raises
     ------

@@ -127,11 +127,12 @@ def main(A: T.Buffer((4, 8), "float32")):
 """,
     ),
     "loads_are_in_kernels": (
-        "N is read outside of all loops that are bound to threads",
+        "N is read outside of all loops that are bound to threads: the host gets numbers of whole "
+        "bytes from the device, not int4",
         """
 @T.prim_func
-def main(N: T.Buffer((1,), "int32"), A: T.Buffer((8,), "float32")):
-    for t in range(N[0]):
+def main(N: T.Buffer((1,), "int4"), A: T.Buffer((8,), "float32")):
+    for t in range(T.Cast("int32", N[0])):
         for j in T.thread_binding(8, thread="threadIdx.x"):
             A[j] = A[j] + T.float32(1)
 """,

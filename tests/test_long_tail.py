@@ -8,6 +8,7 @@ import subprocess
 import sys
 from typing import Any
 
+import gpu_devices
 import numpy as np
 import pytest
 from conftest import ROOT
@@ -32,6 +33,19 @@ def test_a_scheduled_program_computes_what_numpy_does(compiled: tuple[Any, Any],
     run(*given)
     for array, wanted in zip(given, expected, strict=True):
         np.testing.assert_allclose(array, wanted, rtol=program.rtol, atol=1e-6)
+
+
+@gpu_devices.both
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_runs_on_a_device_by_default(name: str, target: str) -> None:
+    program = PROGRAMS[name]
+    run = ls.build(program.func, target=target)
+    for size in (0, 7, 100):
+        given = program.arguments(size)
+        expected = program.expected([array.copy() for array in given])
+        run(*given)
+        for array, wanted in zip(given, expected, strict=True):
+            np.testing.assert_allclose(array, wanted, rtol=program.rtol, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -135,6 +135,55 @@ def test_a_product_is_tuned_for_a_gpu():
     np.testing.assert_allclose(found, left @ right, rtol=1e-5)
 
 
+PLAIN_PROGRAMS = {
+    "starts_at_one": """
+    for i_ in range(1, 100):
+        with T.block("block"):
+            i = T.axis.remap("S", [i_])
+            B[i] = A[i] + T.float32(1)
+""",
+    "prefix_sum": """
+    B[0] = T.float32(0)
+    for i_ in range(99):
+        with T.block("block"):
+            i = T.axis.remap("R", [i_])
+            B[i + 1] = B[i] + A[i + 1]
+""",
+    "in_place": """
+    for i_ in range(100):
+        with T.block("block"):
+            i = T.axis.remap("S", [i_])
+            B[i] = B[i] + A[i]
+""",
+    "mixed_nest": """
+    for i in range(10):
+        if i % 2 == 0:
+            for j in range(10):
+                with T.block("even"):
+                    B[i * 10 + j] = A[j]
+        else:
+            for j in range(10):
+                with T.block("odd"):
+                    B[i * 10 + j] = A[j] * T.float32(2)
+""",
+}
+"""What schedule languages refuse, each in its smallest form."""
+
+
+@pytest.mark.skipif(not has_opencl(), reason="no driver for OpenCL")
+@pytest.mark.parametrize("name", PLAIN_PROGRAMS)
+def test_programs_of_any_form_are_tuned_for_a_gpu(name: str):
+    head = 'def main(A: T.Buffer((100,), "float32"), B: T.Buffer((100,), "float32")):'
+    func = ls.from_source(f"@T.prim_func\n{head}{PLAIN_PROGRAMS[name]}")
+    best = ls.tune(func, target="opencl", trials=6, seed=1)
+    assert not best.failures, best.failures
+    given = np.random.rand(2, 100).astype("f4")
+    expected, found = given.copy(), given.copy()
+    ls.interp.run(func, *expected)
+    best.build()(*found)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
 def test_the_numbers_of_the_default_schedule_are_searched_beside_the_generated_space():
     a = te.placeholder((40, 52), name="A")
     func = te.create_prim_func([a, te.compute((40, 52), lambda i, j: te.exp(a[i, j]), name="B")])

@@ -60,6 +60,20 @@ void check_shape(const Device& device, const KernelInfo& kernel, const LaunchSha
   }
 }
 
+/// The address on the device that an argument of a host function stands for.
+void* address_of(const ls_argument& argument) {
+  return argument.kind == LS_TENSOR ? argument.value.as_tensor->data : argument.value.as_handle;
+}
+
+/// The bits of a number in the device's memory; waits for the kernels that were started before.
+ls_value read_number(const DeviceProgram& program, const HostCall& call) {
+  ls_value bits{.as_int = 0};
+  program.device().read(&bits.as_int, address_of(call.arguments[0]),
+                        static_cast<std::size_t>(call.arguments[1].value.as_int),
+                        static_cast<std::size_t>(call.arguments[2].value.as_int));
+  return bits;
+}
+
 void launch(const DeviceProgram& program, const KernelInfo& kernel, const HostCall& call) {
   const LaunchShape shape = shape_of(call);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -69,7 +83,7 @@ void launch(const DeviceProgram& program, const KernelInfo& kernel, const HostCa
   std::vector<ls_value> values;
   for (const ls_argument& argument : call.arguments.subspan(6)) {
     ls_value value = argument.value;
-    if (argument.kind == LS_TENSOR) value.as_handle = argument.value.as_tensor->data;
+    if (argument.kind == LS_TENSOR) value.as_handle = address_of(argument);
     values.push_back(value);
   }
   check(values.size() == kernel.arguments.size(), "launch", "kernel {} takes {} arguments, not {}",
@@ -112,6 +126,7 @@ HostFunction launcher(std::shared_ptr<const DeviceProgram> program, HostFunction
       DeviceCall::current().release(call.arguments[0].value.as_handle);
       return ls_value{.as_int = 0};
     }
+    if (call.name == "device.read") return read_number(*program, call);
     if (const KernelInfo* kernel = program->find(call.name)) {
       launch(*program, *kernel, call);
       return ls_value{.as_int = 0};

@@ -10,8 +10,7 @@ namespace loopsmith {
 namespace {
 
 bool is_loose(const Stmt& stmt) {
-  return contains<BufferStore>(stmt) && !contains<For>(stmt) && !contains<While>(stmt) &&
-         !contains<Allocate>(stmt);
+  return contains<BufferStore>(stmt) && !contains<For>(stmt) && !contains<Allocate>(stmt);
 }
 
 Stmt by_one_thread(std::vector<Stmt> statements) {

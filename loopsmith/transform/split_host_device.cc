@@ -39,13 +39,7 @@ class HostDeviceSplitter {
           "memory of the device",
           store.buffer->name);
     });
-    rewrite.on<BufferLoad>([&](const BufferLoad& load) -> Expr {
-      fail(ErrorKind::lower, "loads_are_in_kernels",
-           hint("pass the number as a scalar, or read it inside of the kernel"), load.span,
-           "{} is read outside of all loops that are bound to threads: the host does not see the "
-           "memory of the device",
-           load.buffer->name);
-    });
+    rewrite.on<BufferLoad>([&](const BufferLoad& load) { return read(load, rewrite); });
     rewrite.on<Call>([&](const Call& call) -> Expr {
       const bool passes_memory = std::ranges::any_of(call.args, [&](const Expr& arg) {
         return find_packed_array(arg) || is_parameter_memory(arg);
@@ -76,6 +70,24 @@ class HostDeviceSplitter {
     for (const Ptr<Var>& variable : variables) args.push_back(argument(variable));
     kernels_.push_back(kernel(name, stmt, variables));
     return call_host(std::move(args));
+  }
+
+  /// An element for the host: its bits, which the device is asked for.
+  Expr read(const BufferLoad& load, Rewriter& rewrite) const {
+    const DataType dtype = load.dtype;
+    require(dtype.is_scalar() && (dtype.bits % 8 == 0 || dtype.is_bool()), ErrorKind::lower,
+            "loads_are_in_kernels",
+            hint("pass the number as a scalar, or read it inside of the kernel"), load.span,
+            "{} is read outside of all loops that are bound to threads: the host gets numbers of "
+            "whole bytes from the device, not {}",
+            load.buffer->name, to_string(dtype));
+    const Expr bytes = int_imm(i64, dtype.bytes());
+    const Expr offset = cast(i64, rewrite(load.indices[0])) * bytes;
+    const Expr bits =
+        call(i64, op("tvm_call_packed"),
+             {string_imm(std::string(device_read)), argument(load.buffer->data), offset, bytes});
+    if (!dtype.is_float()) return cast(dtype, bits);
+    return reinterpret(dtype, cast(u8.with_bits(dtype.bits), bits));
   }
 
   bool is_parameter_memory(const Expr& expr) const {

@@ -7,9 +7,11 @@
 
 namespace loopsmith {
 
-/// What a host calls to get memory of the device, and to give it back.
+/// What a host calls to get memory of the device, to give it back, and to read a number of up to
+/// eight bytes from it: memory, offset and size in bytes give the bits.
 inline constexpr std::string_view device_allocate = "device.allocate";
 inline constexpr std::string_view device_release = "device.release";
+inline constexpr std::string_view device_read = "device.read";
 
 /// A lowered function in two parts.
 struct SplitFunction {
@@ -27,8 +29,9 @@ struct SplitFunction {
 ///
 /// A launch names the kernel, the blocks of the grid and the threads of a block along x, y and z,
 /// and its arguments: memory first, then numbers. Memory that the function allocates outside of
-/// kernels is asked of the device. Throws a UserError for a statement outside of all kernels that
-/// uses memory, as the host does not see it.
+/// kernels is asked of the device; numbers that the host reads are fetched from there. Throws a
+/// UserError for a statement outside of all kernels that stores, as the host does not see memory of
+/// the device.
 SplitFunction split_host_device(const Ptr<PrimFunc>& func);
 
 /// The variables that a kernel takes, in the order of its arguments: pointers first.

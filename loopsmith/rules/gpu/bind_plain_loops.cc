@@ -100,16 +100,23 @@ class PlainNestBinder {
   std::int64_t threads_;
 };
 
-/// True when what is outside of bound loops uses no element of a buffer.
-bool leaves_host_no_elements(const Schedule& schedule, LoopRV nest) {
-  bool leaves_none = true;
-  pre_order_visit(schedule.statement(schedule.node(nest)), [&](const Ref& ref) {
-    const auto* loop = ref.as<For>();
-    if (loop && loop->kind == ForKind::thread_binding) return false;
-    leaves_none = leaves_none && !ref.is<BufferLoad>() && !ref.is<BufferStore>();
-    return leaves_none;
+/// True when what is outside of bound loops uses elements of buffers; bounds of loops may.
+bool leaves_host_elements(const Stmt& stmt) {
+  bool leaves_some = false;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    if (const auto* loop = ref.as<For>()) {
+      const bool is_host = loop->kind != ForKind::thread_binding;
+      leaves_some = leaves_some || (is_host && leaves_host_elements(loop->body));
+      return false;
+    }
+    if (const auto* loop = ref.as<While>()) {
+      leaves_some = leaves_some || leaves_host_elements(loop->body);
+      return false;
+    }
+    leaves_some = leaves_some || ref.is<BufferLoad>() || ref.is<BufferStore>();
+    return !leaves_some;
   });
-  return leaves_none;
+  return leaves_some;
 }
 
 }  // namespace
@@ -128,7 +135,7 @@ void bind_plain_loops(Schedule& schedule, const RuleContext& context) {
     const bool is_bound = binder.bind_nest(nest);
     bool is_done = is_bound;
     for (const LoopRV loop : steps.outermost()) {
-      is_done = is_done && leaves_host_no_elements(schedule, loop);
+      is_done = is_done && !leaves_host_elements(schedule.statement(schedule.node(loop)));
     }
     if (is_done) continue;
     steps.restore(std::move(before));

@@ -196,14 +196,7 @@ def test_random_loops_do_the_same_on_a_device(target: str) -> None:
     cases: dict[int, tir.PrimFunc] = {}
     for seed in range(100):
         func = func_of(random_loops(random.Random(seed)))
-        try:
-            ls.build(func, target=target)
-        except ls.LowerError as error:
-            # Statements outside of all nests that store more than one thread should.
-            assert error.code == "stores_are_in_kernels", seed
-            continue
         cases[seed] = func
-    assert len(cases) > 40
     names = [tir.GlobalVar(f"f{seed}") for seed in cases]
     module = ls.build(tir.IRModule(names=names, functions=list(cases.values())), target=target)
     for seed, func in cases.items():

@@ -81,6 +81,7 @@ Ptr<PrimFunc> lower_known(const Ptr<PrimFunc>& func, const Target& target,
   const bool has_tensor_cores = is_gpu && gpu_limits(target).has_tensor_cores;
   const Ptr<PrimFunc> lowered =
       lower_function(back_end.adapted(func, target), {.vector_bits = back_end.vector_bits(target),
+                                                      .is_for_device = is_gpu,
                                                       .warp_size = static_cast<int>(warp_size),
                                                       .async_copies = has_async_copies,
                                                       .tensor_cores = has_tensor_cores,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/launch_statements.h"
 
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/loops.h"
@@ -9,8 +10,18 @@
 namespace loopsmith {
 namespace {
 
+/// True of what one thread may run for the host: it stores, has no loops that could be bound, and no
+/// memory but variables.
 bool is_loose(const Stmt& stmt) {
-  return contains<BufferStore>(stmt) && !contains<For>(stmt) && !contains<Allocate>(stmt);
+  bool stores = false, is_left = false;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    const auto* allocate = ref.as<Allocate>();
+    const bool is_memory = allocate && !is_local(memory_scope(*allocate->buffer_var.get()));
+    stores = stores || ref.is<BufferStore>();
+    is_left = is_left || is_memory || ref.is<For>();
+    return !is_left && !is_expr(*ref.get());
+  });
+  return stores && !is_left;
 }
 
 Stmt by_one_thread(std::vector<Stmt> statements) {
@@ -36,7 +47,8 @@ Stmt by_one_thread(std::vector<Stmt> statements) {
 /// `stmt` beside or around kernels.
 Stmt launched(const Stmt& stmt) {
   return deep_call([&]() -> Stmt {
-    if (!has_launch(stmt)) return is_loose(stmt) ? by_one_thread({stmt}) : stmt;
+    if (is_loose(stmt)) return by_one_thread({stmt});
+    if (stmt.is<For>() && !has_launch(stmt)) return stmt;
     if (is_launch_loop(stmt)) return stmt;
     if (const auto* sequence = stmt.as<SeqStmt>()) {
       std::vector<Stmt> result, loose;
@@ -44,7 +56,7 @@ Stmt launched(const Stmt& stmt) {
         if (!loose.empty()) result.push_back(by_one_thread(std::exchange(loose, {})));
       };
       for (const Stmt& each : sequence->seq) {
-        if (!has_launch(each) && is_loose(each)) {
+        if (is_loose(each)) {
           loose.push_back(each);
           continue;
         }
@@ -67,8 +79,8 @@ Stmt launched(const Stmt& stmt) {
 
 }  // namespace
 
-Ptr<PrimFunc> launch_statements(const Ptr<PrimFunc>& func) {
-  if (!has_launch(func->body)) return func;
+Ptr<PrimFunc> launch_statements(const Ptr<PrimFunc>& func, bool is_for_device) {
+  if (!is_for_device && !has_launch(func->body)) return func;
   return with_body(func, launched(func->body));
 }
 

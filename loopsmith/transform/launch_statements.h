@@ -12,7 +12,8 @@ namespace loopsmith {
 ///       B[i + 1] = A[i]                 for i in threadIdx.x(99):
 ///                                         B[i + 1] = A[i]
 ///
-/// Loops without threads stay: they are for a schedule to bind.
-Ptr<PrimFunc> launch_statements(const Ptr<PrimFunc>& func);
+/// Loops without threads stay: they are for a schedule to bind. A function without kernels that is
+/// not for a device stays as it is.
+Ptr<PrimFunc> launch_statements(const Ptr<PrimFunc>& func, bool is_for_device = false);
 
 }  // namespace loopsmith

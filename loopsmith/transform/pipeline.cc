@@ -76,7 +76,7 @@ constexpr Pass lowering[] = {
     // Where memory lies decides how much of it is used at a time.
     {"compact_buffers", run<compact_buffers>, Form::loops},
     // Before kernels are made of one launch each: what stands between them is one, too.
-    {"launch_statements", run<launch_statements>, Form::loops},
+    {"launch_statements", run_with<&LowerOptions::is_for_device, launch_statements>, Form::loops},
     // While indices have dimensions, and when it is known which memory is the same.
     {"spread_over_warps", run<spread_over_warps>, Form::loops},
     {"unify_threads", run<unify_threads>, Form::loops},

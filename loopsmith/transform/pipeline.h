@@ -28,6 +28,7 @@ inline constexpr bool internal_checks = false;
 /// What lowering is to know of the target, and who watches it.
 struct LowerOptions {
   int vector_bits = 512;          ///< Of the vectors that long loops are cut into.
+  bool is_for_device = false;     ///< A host launches kernels, and sees no memory of the device.
   int warp_size = 1;              ///< Threads of a GPU that exchange values; 1: none do.
   bool async_copies = false;      ///< Copies into shared memory may be done while threads go on.
   bool tensor_cores = false;      ///< Warps multiply tiles of matrices; see fragments.h.

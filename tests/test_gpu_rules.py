@@ -102,6 +102,13 @@ def transpose(sizes: Sizes) -> list[te.Tensor]:
     return [a, te.compute((m, s, n), lambda j, b, i: a[b, i, j] + 1.0, name="B")]
 
 
+def diagonal(sizes: Sizes) -> list[te.Tensor]:
+    """Elements across that lie far from each other: a tile of them would bring others along."""
+    n, m = sizes
+    a = te.placeholder((m, 2 * n, n), name="A")
+    return [a, te.compute((2, n, m), lambda b, i, j: a[m - 1 - j, 2 * i, i], name="B")]
+
+
 def elements(sizes: Sizes) -> list[te.Tensor]:
     n, m = sizes
     a, b = te.placeholder((n, m), name="A"), te.placeholder((m,), name="B")
@@ -174,6 +181,11 @@ PROGRAMS: dict[str, Program] = {
     "layer_norm": Program(layer_norm, normalized, [(5, 64), (2, 300)]),
     "transpose": Program(
         transpose, lambda a: (a + 1).transpose(2, 0, 1), [(1, 64, 64), (3, 33, 65), (1, 1, 1)]
+    ),
+    "diagonal": Program(
+        diagonal,
+        lambda a: np.stack([a[::-1, ::2, :].diagonal(axis1=1, axis2=2).T] * 2),
+        [(9, 2), (40, 40)],
     ),
     "elements": Program(
         elements, lambda a, b: np.exp(a * b) + a, [(5, 7), (1, 1), (0, 3), (300, 256)]

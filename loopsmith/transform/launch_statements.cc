@@ -10,8 +10,8 @@
 namespace loopsmith {
 namespace {
 
-/// True of what one thread may run for the host: it stores, has no loops that could be bound, and no
-/// memory but variables.
+/// True of what one thread may run for the host: it stores, has no loops that could be bound, and
+/// no memory but variables.
 bool is_loose(const Stmt& stmt) {
   bool stores = false, is_left = false;
   pre_order_visit(stmt, [&](const Ref& ref) {

@@ -24,15 +24,14 @@
 
 namespace loopsmith::gpu {
 
-bool attempt(Schedule& schedule, const std::function<void()>& steps) {
+bool attempt(Schedule& schedule, const std::function<bool()>& steps) {
   Schedule before = schedule.snapshot();
   try {
-    steps();
+    if (steps()) return true;
   } catch (const UserError&) {
-    schedule = std::move(before);
-    return false;
   }
-  return true;
+  schedule = std::move(before);
+  return false;
 }
 
 NestLoops loops_of(const Schedule& schedule, BlockRV block) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "loopsmith/rules/rule.h"
@@ -19,8 +20,16 @@ inline constexpr std::int64_t threads_of_loop = 256;
 /// A100, 132 an H100).
 inline constexpr std::int64_t wanted_blocks = 128;
 
-/// Takes steps. Where one of them is refused, none is taken, and it is false.
-bool attempt(Schedule& schedule, const std::function<void()>& steps);
+/// Takes steps. Where one of them is refused, or they say no, none is taken, and it is false.
+bool attempt(Schedule& schedule, const std::function<bool()>& steps);
+template <class Steps>
+  requires std::is_void_v<std::invoke_result_t<Steps&>>
+bool attempt(Schedule& schedule, Steps&& steps) {
+  return attempt(schedule, std::function<bool()>([&] {
+                   steps();
+                   return true;
+                 }));
+}
 
 /// The loops around a block, outermost first, by what they are bound to.
 struct NestLoops {

@@ -13,6 +13,7 @@
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/split.h"
+#include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith::gpu {
@@ -46,6 +47,15 @@ std::optional<CrossedRead> crossed_read(const Schedule& schedule, BlockRV block,
   return {};
 }
 
+/// True when what is copied in an iteration of a loop is about a tile: what lies between elements
+/// that are read far from each other would come along.
+bool is_tile(const Schedule& schedule, BlockRV copy, LoopRV place) {
+  const Handles<LoopRV> loops = loops_around(schedule, schedule.node(copy));
+  const auto inside = std::ranges::find(loops, place) + 1;
+  const auto elements = count(schedule, {inside, loops.end()});
+  return elements && *elements <= 2 * tile * tile;
+}
+
 }  // namespace
 
 bool transpose_tiles(Schedule& schedule, const Subject& subject, const RuleContext& context) {
@@ -76,10 +86,12 @@ bool transpose_tiles(Schedule& schedule, const Subject& subject, const RuleConte
     bind_all(schedule, {row, column}, "threadIdx");
     const BlockRV copy = cache_read(schedule, block, BufferSelector(read->number), "shared");
     compute_at(schedule, copy, block_column, /*preserve_unit_loops=*/true);
+    if (!is_tile(schedule, copy, block_column)) return false;
     share_out(schedule, copy, block_column, {rows, tile});
     const auto last = static_cast<std::int64_t>(schedule.get(copy).writes[0]->region.size()) - 2;
     storage_align(schedule, copy, BufferSelector(0), last, tile, 1);
     require_no_obligations(schedule, "transpose_tiles");
+    return true;
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/program_tree.h"
+#include "loopsmith/support/error.h"
 
 namespace loopsmith {
 
@@ -13,10 +14,12 @@ NodeId ProgramTree::node(const BlockOrLoop& subject) const {
 }
 
 const For& ProgramTree::get(LoopRV loop) const {
+  check(node(loop) != no_node, "schedule", "loop {} has ended", loop.index);
   return static_cast<const For&>(*nodes_[entities_[loop.index].node].object);
 }
 
 const BlockRealize& ProgramTree::realize(BlockRV block) const {
+  check(node(block) != no_node, "schedule", "block {} has ended", block.index);
   return static_cast<const BlockRealize&>(*nodes_[entities_[block.index].node].object);
 }
 

@@ -24,6 +24,7 @@ bool is_worth_it(const Schedule& schedule, BlockRV block) {
 void inline_stages(Schedule& schedule) {
   const NodeId function = schedule.root(*schedule.function_named());
   for (const BlockRV block : child_blocks(schedule, schedule.at(function).first_child)) {
+    if (schedule.refuse(block)) continue;  // A step put others in its place.
     const bool stays = schedule.get(block).init || schedule.get(block).writes.size() != 1 ||
                        is_output_block(schedule, block);
     if (stays || !is_worth_it(schedule, block)) continue;

@@ -209,5 +209,28 @@ for i, j in T.grid(8, 4):
   expect_result(sch, before);
 }
 
+TEST(compute_inline, keeps_the_handles_of_readers_without_axes) {
+  Schedule sch(program(inputs_a_and_c, R"(
+B = T.alloc_buffer((8, 6))
+for i, j in T.grid(8, 6):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = A[vi, vj] + T.float32(1)
+with T.block("outer"):
+    T.reads(B[0:8, 0:6])
+    T.writes(C[0:8, 0:6])
+    with T.block("inner"):
+        T.reads(B[0:8, 0:6])
+        T.writes(C[0:8, 0:6])
+        for i, j in T.grid(8, 6):
+            C[i, j] = B[i, j]
+)"));
+  const BlockRV outer = get_block(sch, "outer"), inner = get_block(sch, "inner");
+  compute_inline(sch, get_block(sch, "B"));
+  EXPECT_EQ(sch.get(outer).name_hint, "outer");
+  EXPECT_EQ(sch.get(inner).name_hint, "inner");
+  EXPECT_EQ(body_of(sch).find("B["), std::string::npos) << body_of(sch);
+}
+
 }  // namespace
 }  // namespace loopsmith

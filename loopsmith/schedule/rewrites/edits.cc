@@ -48,9 +48,7 @@ void replace_buffer(Schedule& schedule, NodeId node, const Ptr<Buffer>& from,
                     const Ptr<Buffer>& to) {
   Rewriter rewrite;
   rewrite.replace_buffer(from, to);
-  const Stmt old = schedule.statement(node);
-  Stmt renewed = rewrite(old);
-  if (!renewed.same_as(old)) schedule.replace(node, std::move(renewed));
+  replace_alike(schedule, node, rewrite(schedule.statement(node)));
 }
 
 BlockRV block_around_or_root(Schedule& schedule, NodeId node) {
@@ -105,6 +103,14 @@ void update_regions_around(Schedule& schedule, BlockRV block) {
     update_regions(schedule, block);
     block = *around;
   }
+}
+
+void replace_alike(Schedule& schedule, NodeId node, const Stmt& by) {
+  const Stmt& old = schedule.statement(node);
+  if (by.same_as(old)) return;
+  Schedule::Renewed renewed;
+  add_renewed_blocks(old, by, renewed);
+  schedule.replace(node, by, renewed);
 }
 
 void add_renewed_blocks(const Stmt& before, const Stmt& after, Schedule::Renewed& renewed) {

@@ -29,6 +29,10 @@ void update_regions(Schedule& schedule, BlockRV block);
 /// The same of a block and of those around it but the outermost, the root of the function.
 void update_regions_around(Schedule& schedule, BlockRV block);
 
+/// Puts a statement in the place of one of which a substitution made it: its blocks keep their
+/// handles.
+void replace_alike(Schedule& schedule, NodeId node, const Stmt& by);
+
 /// Adds which blocks of a statement have taken the place of which, after a substitution in it:
 /// those without axes are other objects then.
 void add_renewed_blocks(const Stmt& before, const Stmt& after, Schedule::Renewed& renewed);

@@ -9,6 +9,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
+#include "loopsmith/schedule/rewrites/edits.h"
 
 namespace loopsmith {
 namespace {
@@ -215,7 +216,7 @@ void Inliner::operator()(Schedule& schedule, const Place& place) const {
   const auto* realize = schedule.as<BlockRealize>(node);
   const bool is_leaf = realize && schedule.at(node).first_child == no_node;
   if (!is_leaf) {
-    schedule.replace(node, rewrite(schedule.statement(node)));
+    replace_alike(schedule, node, rewrite(schedule.statement(node)));
     return;
   }
   BlockRealize& target = schedule.edit_realize(schedule.block_at(node));

@@ -360,11 +360,26 @@ Ptr<PrimFunc> written_out(const Ptr<PrimFunc>& func, const std::string& block_na
   return rewrite.body_of(ordered);
 }
 
+/// The function with loops over threads that have one iteration reducing nothing: what is inside
+/// says the first value for their variables.
+Ptr<PrimFunc> without_unit_threads(const Ptr<PrimFunc>& func) {
+  Rewriter rewrite;
+  rewrite.on<For>([&](const For& loop) -> Stmt {
+    const std::int64_t* extent = as_int(loop.extent);
+    if (loop.kind != ForKind::thread_binding || !extent || *extent != 1)
+      return rewrite.children(loop);
+    For copy = loop;
+    copy.body = rewrite(substitute(loop.body, {{loop.loop_var, loop.min}}));
+    return make(std::move(copy));
+  });
+  return rewrite.body_of(func);
+}
+
 }  // namespace
 
 Ptr<PrimFunc> thread_reductions(const Ptr<PrimFunc>& func, int warp_size) {
   if (!has_launch(func->body)) return func;
-  Ptr<PrimFunc> current = func;
+  Ptr<PrimFunc> current = without_unit_threads(func);
   std::unordered_set<std::string> left;
   for (;;) {
     const auto reduction = find_thread_reduction(

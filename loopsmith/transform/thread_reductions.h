@@ -17,8 +17,8 @@ namespace loopsmith {
 ///                                         C[0] = all[0]
 ///
 /// `own` is memory of each thread. Loops over other axes around the reduction have results of their
-/// own. Results in memory of threads are stored by all of them. Reductions of another form are left
-/// to parallel_reductions.h.
+/// own, loops of one iteration reduce nothing. Results in memory of threads are stored by all of
+/// them. Reductions of another form are left to parallel_reductions.h.
 ///
 /// Threads along x that are warps of `warp_size`, or even parts of one, exchange their results
 /// without memory (warp_reduction.h); several warps share what each of them has, and each combines

@@ -111,6 +111,23 @@ TEST(thread_reductions, makes_a_launch_of_its_own_without_one_around) {
   interp::assert_same(func, lower_function(func, {.verify = true}));
 }
 
+TEST(thread_reductions, reduces_nothing_over_one_block_or_thread) {
+  const auto func = parse_function(R"(@T.prim_func
+def main(A: T.Buffer((20,), "float32"), C: T.Buffer((), "float32")):
+    for k0 in T.thread_binding(1, thread="blockIdx.x"):
+        for k1 in T.thread_binding(32, thread="threadIdx.x"):
+            with T.block("C"):
+                vk = T.axis.reduce(20, k0 * 32 + k1)
+                T.where(k0 * 32 + k1 < 20)
+                with T.init():
+                    C[()] = T.float32(0)
+                C[()] = C[()] + A[vk]
+)");
+  const auto lowered = lower_function(func, {.verify = true});
+  EXPECT_EQ(script(lowered).find("_rf"), std::string::npos) << script(lowered);
+  interp::assert_same(func, lowered);
+}
+
 TEST(thread_reductions, leaves_results_that_depend_on_the_threads) {
   // Each thread has results of its own, two of them for one reduction axis.
   const auto func = parse_function(R"(@T.prim_func

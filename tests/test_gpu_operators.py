@@ -69,3 +69,14 @@ def test_an_operator_computes_on_a_device_what_it_does_here(target: str, name: s
     expected = ls.build(func)(*arrays)
     found = ls.build(func, target=target)(*arrays)
     np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-4, atol=1e-5)
+
+
+@gpu_devices.both
+def test_rows_of_any_length_are_sorted_in_memory_of_the_device(target: str) -> None:
+    gpu_devices.require(target)
+    n = te.var("n")
+    x = te.placeholder((3, n), name="X")
+    sort = ls.build(te.create_prim_func([x, nn.sort(x, 1)]), target=target)
+    for length in (0, 1, 50):
+        rows = floats(3, length)
+        np.testing.assert_array_equal(np.asarray(sort(rows)), np.sort(rows, 1))

@@ -93,6 +93,8 @@ constexpr Pass lowering[] = {
     // Before indices lose their dimensions: conditions and indices are related most simply here.
     {"simplify", run<simplify>, Form::loops},
     {"flatten_buffers", run<flatten_buffers>, Form::flat, still_simple},
+    // While kernels have no memory but what they declare: what a launch gives them is the device's.
+    {"hoist_thread_memory", run<hoist_thread_memory>, Form::flat, still_simple},
     // When it is known how large memory is, and all barriers are there that accesses ask for.
     {"plan_shared_pool", run<plan_shared_pool>, Form::flat, still_simple},
     {"narrow_indices", run<narrow_indices>, Form::flat},

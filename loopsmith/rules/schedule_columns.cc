@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/rules/lane_strides.h"
 #include "loopsmith/rules/look_up.h"
 #include "loopsmith/rules/loop_steps.h"
 #include "loopsmith/rules/register_tile.h"
@@ -53,14 +54,17 @@ ColumnCut cut_of(std::int64_t columns, std::int64_t lanes, const CpuModel& machi
   return {most, lanes, columns % (most * lanes)};
 }
 
-/// The axis of columns, where all that is accessed lies along it or does not move.
+/// The axis of columns, where all that is accessed is in lines along it.
 std::optional<Axis> columns_of(const Nest& nest) {
   const std::optional<Axis> along = contiguous_axis(nest);
   if (!along || along->reduce || row_axis_of(nest, *along)) return {};
-  const bool is_across = std::ranges::any_of(accesses_in(nest), [&](const NestAccess& access) {
-    return stride_along(access, along->var) == Stride::other;
+  return are_in_lines(nest, *along) ? along : std::nullopt;
+}
+
+bool is_apart(const Nest& nest, const Axis& along) {
+  return std::ranges::any_of(accesses_in(nest), [&](const NestAccess& access) {
+    return stride_along(access, along.var) == Stride::other;
   });
-  return is_across ? std::nullopt : along;
 }
 
 /// The loops of a nest: those that may be tasks, those of the reduction, that over columns.
@@ -201,7 +205,9 @@ bool schedule_columns(Schedule& schedule, const Subject& subject, const RuleCont
   const std::int64_t bits = written_buffers(nest)[0]->dtype.bits;
   // What is wider in registers than in memory would be converted in each of the rest's pieces.
   const bool is_widened = bits * lanes < std::int64_t{8} * machine.vector_bytes;
-  if (cut.rest > 0 && (is_widened || cut.rest * bits < 8 * min_rest_bytes)) return false;
+  // Elements that lie apart would be gathered there.
+  const bool is_left_alone = is_widened || cut.rest * bits < 8 * min_rest_bytes;
+  if (cut.rest > 0 && is_left_alone && !is_apart(nest, *along)) return false;
   const auto found = look_up_loops(schedule, nest);
   if (!found) return false;
   const ColumnLoops loops = sorted_loops(*found, *along);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/rules/lane_strides.h"
 #include "loopsmith/rules/look_up.h"
 #include "loopsmith/rules/loop_steps.h"
 #include "loopsmith/rules/reduce_in_lanes.h"
@@ -18,10 +19,12 @@ namespace {
 constexpr std::int64_t shortest_row = 5;
 
 /// True when results lie beside each other where what is reduced does, too: vectors of results need
-/// no partial ones.
-bool walks_across_results(const Nest& nest) {
+/// no partial ones. Of short rows, also where that lies a few elements apart.
+bool walks_across_results(const Nest& nest, bool has_short_rows) {
   const std::optional<Axis> along = contiguous_axis(nest);
-  return along && std::ranges::none_of(accesses_in(nest), [&](const NestAccess& access) {
+  if (!along) return false;
+  return (has_short_rows && are_in_lines(nest, *along)) ||
+         std::ranges::none_of(accesses_in(nest), [&](const NestAccess& access) {
            return stride_along(access, along->var) == Stride::other;
          });
 }
@@ -37,7 +40,8 @@ bool schedule_rows(Schedule& schedule, const Subject& subject, const RuleContext
   }
   const auto extent = constant_extent(reduction->axis);
   const LaneShape shape = lane_shape(extent, lanes_of(nest, context.machine));
-  if (!extent || *extent < shortest_row || shape.lanes <= 1 || walks_across_results(nest)) {
+  if (!extent || *extent < shortest_row || shape.lanes <= 1 ||
+      walks_across_results(nest, *extent < 2 * shape.lanes)) {
     return false;
   }
 

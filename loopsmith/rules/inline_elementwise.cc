@@ -250,6 +250,17 @@ class InlineChoice {
     }
   }
 
+  /// The parts before that write what the nest reads, in their order.
+  std::set<std::size_t> producers_of(const Nest& nest, std::size_t reader) {
+    std::set<std::size_t> places;
+    for (const NestAccess& access : accesses_in(nest)) {
+      if (access.is_store) continue;
+      const std::set<std::size_t>& writers = uses_.writers(*access.buffer);
+      places.insert(writers.begin(), writers.lower_bound(reader));
+    }
+    return places;
+  }
+
   /// Inlines all that is computed for one nest alone, if that pays together: what they read, they
   /// may share.
   bool inline_all_of(std::size_t reader) {
@@ -258,9 +269,9 @@ class InlineChoice {
     std::vector<std::size_t> places;
     std::vector<const Nest*> own;
     std::vector<Producer> producers;
-    for (std::size_t place = 0; place < reader; ++place) {
+    for (const std::size_t place : producers_of(*nest, reader)) {
       const auto producer = producer_at(place);
-      if (!producer || !reads(*nest, producer->buffer)) continue;
+      if (!producer) continue;
       std::set<std::size_t> readers = uses_.readers(*producer->buffer);
       std::erase_if(readers, [&](std::size_t each) { return is_gone_.contains(each); });
       if (readers != std::set{reader} || uses_.writers(*producer->buffer).size() > 1) continue;

@@ -2,6 +2,8 @@
 #include "loopsmith/rules/stencil_group.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
@@ -17,6 +19,9 @@ namespace {
 constexpr std::int64_t cache_parts_of_strips = 4;
 /// Strips for each thread, so that the last ones to be done are few; and the longest and shortest.
 constexpr std::int64_t strips_a_core = 4, max_strip_rows = 128, min_strip_rows = 4;
+
+/// Of longer chains, each strip would compute too many rows again.
+constexpr std::size_t most_members = 32;
 
 std::optional<StencilStage> stage_of(const Nest& nest, const CpuModel& machine) {
   const std::vector<Axis> axes = nest.spatial();
@@ -84,14 +89,51 @@ std::optional<RowWindow> window_of(const StencilStage& reader, const StencilStag
   return window;
 }
 
+/// A stage, and who reads its result.
+struct Candidate {
+  StencilStage stage;
+  double cost = 0;        ///< Of a vector.
+  bool may_join = false;  ///< Whether it may be computed where stages read it.
+  std::vector<std::pair<std::size_t, RowWindow>> readers = {};  ///< Those, by their numbers.
+};
+
+/// Which parts of a program read and write which memory, by their numbers.
+struct MemoryUses {
+  std::unordered_map<const Object*, std::vector<std::size_t>> readers, writers;
+  std::unordered_set<const Object*> opaque;
+
+  explicit MemoryUses(const Program& program) {
+    for (std::size_t part = 0; part < program.parts.size(); ++part) {
+      const auto& nest = program.parts[part].nest;
+      if (nest) {
+        for (const NestAccess& access : accesses_in(*nest)) {
+          auto& parts = (access.is_store ? writers : readers)[access.buffer->data.get()];
+          if (parts.empty() || parts.back() != part) parts.push_back(part);
+        }
+        continue;
+      }
+      pre_order_visit(program.parts[part].opaque, [&](const Ref& ref) {
+        if (const auto* buffer = ref.as<Buffer>()) opaque.insert(buffer->data.get());
+        if (ref.is<Var>()) opaque.insert(ref.get());
+        return true;
+      });
+    }
+  }
+};
+
 class GroupSearch {
  public:
-  GroupSearch(const Program& program, const CpuModel& machine)
-      : program_(program), machine_(machine) {
+  GroupSearch(const Program& program, const CpuModel& machine) : machine_(machine) {
     for (const Part& part : program.parts) {
-      stages_.push_back(part.nest ? stage_of(*part.nest, machine) : std::nullopt);
+      auto stage = part.nest ? stage_of(*part.nest, machine) : std::nullopt;
+      const double cost = stage ? vector_cost(stage->nest, machine) : 0;
+      stages_.push_back(stage ? std::optional(Candidate{*std::move(stage), cost}) : std::nullopt);
     }
     is_taken_.resize(stages_.size());
+    MemoryUses uses(program);
+    for (std::size_t part = 0; part < stages_.size(); ++part) {
+      if (stages_[part]) find_readers(part, uses, program);
+    }
   }
 
   std::vector<StencilGroup> run() {
@@ -102,10 +144,10 @@ class GroupSearch {
       if (members.size() < 2) continue;
       const std::int64_t rows = rows_of_strips(members);
       if (rows == 0) continue;
-      StencilGroup group{.last = *stages_[last], .producers = {}, .rows = rows};
+      StencilGroup group{.last = stage(last), .producers = {}, .rows = rows};
       for (const std::size_t member : members) {
         is_taken_[member] = true;
-        if (member != last) group.producers.push_back(*stages_[member]);
+        if (member != last) group.producers.push_back(stage(member));
       }
       groups.push_back(std::move(group));
     }
@@ -113,37 +155,42 @@ class GroupSearch {
   }
 
  private:
+  const StencilStage& stage(std::size_t part) const { return stages_[part]->stage; }
+
   static const Ptr<Buffer>& result_of(const StencilStage& stage) {
     return stage.nest.body.as<BufferStore>()->buffer;
+  }
+
+  void find_readers(std::size_t part, MemoryUses& uses, const Program& program) {
+    Candidate& candidate = *stages_[part];
+    const Ptr<Buffer>& buffer = result_of(candidate.stage);
+    const Object* memory = buffer->data.get();
+    const std::vector<std::size_t>& readers = uses.readers[memory];
+    if (readers.empty() || uses.writers[memory].size() != 1 || uses.opaque.contains(memory) ||
+        !program.is_local(buffer)) {
+      return;
+    }
+    for (const std::size_t reader : readers) {
+      if (reader <= part || !stages_[reader]) return;
+      const auto window = window_of(stage(reader), candidate.stage);
+      if (!window) return;
+      candidate.readers.emplace_back(reader, *window);
+    }
+    candidate.may_join = true;
   }
 
   /// The last stage, and what is computed for members alone, those that read first.
   std::vector<std::size_t> members_for(std::size_t last) const {
     std::vector<std::size_t> members{last};
-    for (std::size_t part = last; part-- > 0;) {
-      if (stages_[part] && !is_taken_[part] && is_for(part, members)) members.push_back(part);
+    const auto is_member = [&](const auto& reader) {
+      return std::ranges::find(members, reader.first) != members.end();
+    };
+    for (std::size_t part = last; part-- > 0 && members.size() < most_members;) {
+      const auto& candidate = stages_[part];
+      if (!candidate || is_taken_[part] || !candidate->may_join) continue;
+      if (std::ranges::all_of(candidate->readers, is_member)) members.push_back(part);
     }
     return members;
-  }
-
-  bool is_for(std::size_t part, const std::vector<std::size_t>& members) const {
-    const StencilStage& stage = *stages_[part];
-    const Ptr<Buffer>& buffer = result_of(stage);
-    if (!program_.is_local(buffer) || program_.used_by_opaque(buffer) ||
-        reads(stage.nest, buffer)) {
-      return false;
-    }
-    bool is_read = false;
-    for (std::size_t other = 0; other < program_.parts.size(); ++other) {
-      const auto& nest = program_.parts[other].nest;
-      if (!nest || other == part) continue;
-      if (writes(*nest, buffer)) return false;
-      if (!reads(*nest, buffer)) continue;
-      const bool is_member = std::ranges::count(members, other) != 0;
-      if (!is_member || !window_of(*stages_[other], stage)) return false;
-      is_read = true;
-    }
-    return is_read;
   }
 
   /// Rows that each member computes for so many of the first one's.
@@ -152,12 +199,11 @@ class GroupSearch {
     std::vector<std::int64_t> needed(members.size(), 0);
     needed[0] = rows;
     for (std::size_t i = 1; i < members.size(); ++i) {
-      for (std::size_t reader = 0; reader < i; ++reader) {
-        if (!reads(stages_[members[reader]]->nest, result_of(*stages_[members[i]]))) continue;
-        const auto window = window_of(*stages_[members[reader]], *stages_[members[i]]);
-        needed[i] = std::max(needed[i], window->rows_for(needed[reader]));
+      for (const auto& [reader, window] : stages_[members[i]]->readers) {
+        const auto number = std::ranges::find(members, reader) - members.begin();
+        needed[i] = std::max(needed[i], window.rows_for(needed[static_cast<std::size_t>(number)]));
       }
-      needed[i] = std::min(needed[i], *constant_extent(stages_[members[i]]->row));
+      needed[i] = std::min(needed[i], *constant_extent(stage(members[i]).row));
     }
     return needed;
   }
@@ -171,8 +217,8 @@ class GroupSearch {
   std::int64_t bytes_of(const std::vector<std::size_t>& members) const {
     std::int64_t total = 0;
     for (std::size_t i = 1; i < members.size(); ++i) {
-      const StencilStage& stage = *stages_[members[i]];
-      total += *point_count(stage.nest.axes) * result_of(stage)->dtype.bytes();
+      const StencilStage& member = stage(members[i]);
+      total += *point_count(member.nest.axes) * result_of(member)->dtype.bytes();
     }
     return total;
   }
@@ -181,7 +227,7 @@ class GroupSearch {
     const std::vector<std::int64_t> needed = rows_for(members, rows);
     std::int64_t bytes = 0;
     for (std::size_t i = 1; i < members.size(); ++i) {
-      bytes += needed[i] * bytes_a_row(*stages_[members[i]]);
+      bytes += needed[i] * bytes_a_row(stage(members[i]));
     }
     return bytes;
   }
@@ -193,7 +239,7 @@ class GroupSearch {
       const std::int64_t rows = rows_for_tasks(members, strips * machine_.cores);
       if (rows == 0 || !pays(members, rows)) continue;
       // Somewhat fewer, where all strips are whole then.
-      const std::int64_t all = *constant_extent(stages_[members[0]]->row);
+      const std::int64_t all = *constant_extent(stage(members[0]).row);
       for (std::int64_t fewer = rows; 2 * fewer > rows; --fewer) {
         if (all % fewer == 0 && pays(members, fewer)) return fewer;
       }
@@ -204,9 +250,9 @@ class GroupSearch {
 
   /// Rows of a strip, where there are to be so many strips; 0 where there are too few rows.
   std::int64_t rows_for_tasks(const std::vector<std::size_t>& members, std::int64_t tasks) const {
-    const Nest& last = stages_[members[0]]->nest;
-    const std::int64_t all = *constant_extent(stages_[members[0]]->row);
-    const std::int64_t columns = *constant_extent(stages_[members[0]]->column);
+    const Nest& last = stage(members[0]).nest;
+    const std::int64_t all = *constant_extent(stage(members[0]).row);
+    const std::int64_t columns = *constant_extent(stage(members[0]).column);
     if (all < min_strip_rows || columns == 0) return 0;
     const std::int64_t rows_of_all = *point_count(last.axes) / columns;
     const std::int64_t budget = std::max(
@@ -222,23 +268,22 @@ class GroupSearch {
   bool pays(const std::vector<std::size_t>& members, std::int64_t rows) const {
     const std::vector<std::int64_t> needed = rows_for(members, rows);
     const double strips =
-        static_cast<double>(*constant_extent(stages_[members[0]]->row)) / static_cast<double>(rows);
+        static_cast<double>(*constant_extent(stage(members[0]).row)) / static_cast<double>(rows);
     double saved = 0, again = 0;
     for (std::size_t i = 1; i < members.size(); ++i) {
-      const StencilStage& stage = *stages_[members[i]];
-      const auto all = static_cast<double>(*constant_extent(stage.row));
+      const StencilStage& member = stage(members[i]);
+      const auto all = static_cast<double>(*constant_extent(member.row));
       const double computed = std::max(static_cast<double>(needed[i]) * strips, all);
       const double vectors =
-          static_cast<double>(*constant_extent(stage.column)) / static_cast<double>(stage.lanes);
+          static_cast<double>(*constant_extent(member.column)) / static_cast<double>(member.lanes);
       saved += all * vectors * keeping_cost(bytes_of(members), machine_) / 2;
-      again += (computed - all) * vectors * vector_cost(stage.nest, machine_);
+      again += (computed - all) * vectors * stages_[members[i]]->cost;
     }
     return again < saved;
   }
 
-  const Program& program_;
   const CpuModel& machine_;
-  std::vector<std::optional<StencilStage>> stages_;
+  std::vector<std::optional<Candidate>> stages_;
   std::vector<bool> is_taken_;
 };
 

@@ -64,7 +64,8 @@ def test_products_are_exact(target: str, layout: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_pairs_are_multiplied_by_the_instruction_of_the_processor(target: str) -> None:
-    text = ls.build(product(64, 64, 64), target=ls.Target(target)).source("tir")
+    program = product(64, 64, 64, ("int16", "int16"))
+    text = ls.build(program, target=ls.Target(target)).source("tir")
     names = TARGETS[target]
     if names is None:
         assert "call_llvm_pure_intrin" not in text

@@ -21,7 +21,7 @@ constexpr std::int64_t cache_parts_of_strips = 4;
 constexpr std::int64_t strips_a_core = 4, max_strip_rows = 128, min_strip_rows = 4;
 
 /// Of longer chains, each strip would compute too many rows again.
-constexpr std::size_t most_members = 32;
+constexpr std::size_t max_members = 32;
 
 std::optional<StencilStage> stage_of(const Nest& nest, const CpuModel& machine) {
   const std::vector<Axis> axes = nest.spatial();
@@ -185,7 +185,7 @@ class GroupSearch {
     const auto is_member = [&](const auto& reader) {
       return std::ranges::find(members, reader.first) != members.end();
     };
-    for (std::size_t part = last; part-- > 0 && members.size() < most_members;) {
+    for (std::size_t part = last; part-- > 0 && members.size() < max_members;) {
       const auto& candidate = stages_[part];
       if (!candidate || is_taken_[part] || !candidate->may_join) continue;
       if (std::ranges::all_of(candidate->readers, is_member)) members.push_back(part);

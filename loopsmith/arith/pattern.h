@@ -101,8 +101,7 @@ inline constexpr Pattern x{Place::variable, 0}, y{Place::variable, 1}, z{Place::
     w{Place::variable, 3};
 /// Conditions.
 inline constexpr Pattern p{Place::variable, 4}, q{Place::variable, 5}, r{Place::variable, 6};
-inline constexpr Pattern c1{Place::constant, 0}, c2{Place::constant, 1}, c3{Place::constant, 2},
-    c4{Place::constant, 3};
+inline constexpr Pattern c1{Place::constant, 0}, c2{Place::constant, 1}, c3{Place::constant, 2};
 inline constexpr Pattern lanes{Place::lanes, 0};
 
 constexpr Pattern operator+(Pattern a, Pattern b) {

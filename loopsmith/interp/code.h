@@ -47,8 +47,7 @@ struct Access {
   std::vector<Dimension> dims;
   std::uint8_t index_stride = 0;  ///< Of the lanes of the last index.
   int index_lanes = 1;
-  Value mask;                   ///< `no_register`: none.
-  std::uint8_t mask_group = 1;  ///< 0: one lane of the mask for all.
+  Value mask;  ///< `no_register`: none.
   bool is_store = false;
   bool is_shared = false;  ///< By the threads of a block: the memory.
   /// Part of a block's reduction, which may run in parallel along loops that reduce.

@@ -130,7 +130,6 @@ class Machine {
   const Library& library_;
   const Options& options_;
   std::vector<std::unique_ptr<Frame>> frames_;
-  std::vector<std::unique_ptr<Frame>> spare_;
   std::int64_t budget_ = 0;
   std::int64_t granted_ = 0;  ///< Statements that the budget was filled up with.
   std::int64_t bytes_ = 0;

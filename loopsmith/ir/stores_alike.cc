@@ -10,14 +10,12 @@
 namespace loopsmith {
 namespace {
 
-/// Looks for what may differ between values of variables.
+/// Looks for what may differ between iterations of a loop.
 class Survey {
  public:
-  Survey(std::span<const Ptr<Var>> variables, const Stmt& stmt, const Ptr<Buffer>& buffer,
-         bool asks_values)
-      : buffer_(buffer), asks_values_(asks_values) {
-    for (const Ptr<Var>& variable : variables) differing_.insert(variable.get());
-    pre_order_visit(stmt, [&](const Ref& ref) {
+  Survey(const For& loop, const Ptr<Buffer>& buffer)
+      : buffer_(buffer), differing_{loop.loop_var.get()} {
+    pre_order_visit(loop.body, [&](const Ref& ref) {
       if (const auto* store = ref.as<BufferStore>()) written_.insert(store->buffer->data.get());
       return !is_expr(*ref.get());
     });
@@ -45,8 +43,8 @@ class Survey {
     }
     if (const auto* realize = stmt.as<BlockRealize>()) return is_alike(*realize);
     if (const auto* store = stmt.as<BufferStore>(); store && store->buffer.same_as(buffer_)) {
-      bool is_same = !store->predicate.defined() && is_same_value(store->value);
-      for (const Expr& index : store->indices) is_same = is_same && is_same_value(index);
+      bool is_same = !store->predicate.defined() && is_same_in_all(store->value);
+      for (const Expr& index : store->indices) is_same = is_same && is_same_in_all(index);
       return is_same;
     }
     if (const auto* allocate = stmt.as<Allocate>()) return is_alike(allocate->body);
@@ -84,8 +82,6 @@ class Survey {
     return found;
   }
 
-  bool is_same_value(const Expr& expr) const { return !asks_values_ || is_same_in_all(expr); }
-
   bool is_same_in_all(const Expr& expr) const {
     bool is_same = is_pure(expr);
     pre_order_visit(expr, [&](const Ref& ref) {
@@ -98,7 +94,6 @@ class Survey {
   }
 
   const Ptr<Buffer>& buffer_;
-  const bool asks_values_;                       ///< Not only whether stores run.
   std::unordered_set<const Object*> differing_;  ///< Variables.
   std::unordered_set<const Object*> written_;    ///< Memory that changes meanwhile.
 };
@@ -106,12 +101,7 @@ class Survey {
 }  // namespace
 
 bool stores_alike(const For& loop, const Ptr<Buffer>& buffer) {
-  return Survey({&loop.loop_var, 1}, loop.body, buffer, true).is_alike(loop.body);
-}
-
-bool all_come_to_stores(const Stmt& stmt, std::span<const Ptr<Var>> variables,
-                        const Ptr<Buffer>& buffer) {
-  return Survey(variables, stmt, buffer, false).is_alike(stmt);
+  return Survey(loop, buffer).is_alike(loop.body);
 }
 
 }  // namespace loopsmith

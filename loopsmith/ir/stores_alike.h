@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stores that all iterations of a loop do alike.
 #pragma once
-#include <span>
-
 #include "loopsmith/ir/stmt.h"
 
 namespace loopsmith {
@@ -11,9 +9,5 @@ namespace loopsmith {
 /// same time if they go in step: then lanes need no memory of their own for it, and threads may
 /// share what they all fill.
 bool stores_alike(const For& loop, const Ptr<Buffer>& buffer);
-
-/// True when whether a store to `buffer` in `stmt` runs, and how often, is not up to `variables`.
-bool all_come_to_stores(const Stmt& stmt, std::span<const Ptr<Var>> variables,
-                        const Ptr<Buffer>& buffer);
 
 }  // namespace loopsmith

@@ -85,7 +85,6 @@ class Parser {
   void if_statement(Suite& suite);
   void for_statement(Suite& suite);
   void with_statement(Suite& suite);
-  void with_items(Suite& suite);
   void definition(Suite& suite);
   void parameters(Statement& s);
   void import(Suite& suite);

@@ -71,9 +71,4 @@ Expr cast_lanes(DataType element, const Expr& value) {
   return ramp(cast(element, r->base), cast(element, r->stride), r->lanes);
 }
 
-Expr contiguous_base(const Expr& index) {
-  const auto* r = index.as<Ramp>();
-  return r && is_const_int(r->stride, 1) ? r->base : Expr();
-}
-
 }  // namespace loopsmith

@@ -15,7 +15,4 @@ Expr cast_lanes(DataType element, const Expr& value);
 /// `value` with that many lanes; it has them, or is a scalar.
 Expr with_lanes(const Expr& value, int lanes);
 
-/// The first lane of a ramp that goes up by one; null for anything else.
-Expr contiguous_base(const Expr& index);
-
 }  // namespace loopsmith

@@ -133,10 +133,6 @@ std::vector<LoopRV> band_of(const Schedule& schedule, LoopRV outermost) {
   return band;
 }
 
-bool has_loops_inside(const Schedule& schedule, LoopRV loop) {
-  return !child_loops(schedule, schedule.node(loop)).empty();
-}
-
 std::vector<const For*> nest_around(const Schedule& schedule, LoopRV loop) {
   std::vector<const For*> loops;
   for (const LoopRV each : loopsmith::loops_around(schedule, schedule.node(loop))) {

@@ -62,9 +62,6 @@ bool is_plain(const Schedule& schedule, LoopRV loop);
 /// The loop and those inside it, each of which is all that the one before holds.
 std::vector<LoopRV> band_of(const Schedule& schedule, LoopRV outermost);
 
-/// True when there is a loop inside the loop, at any depth.
-bool has_loops_inside(const Schedule& schedule, LoopRV loop);
-
 /// The loops around a loop, outermost first, as statements.
 std::vector<const For*> nest_around(const Schedule& schedule, LoopRV loop);
 

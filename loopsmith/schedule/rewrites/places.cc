@@ -63,10 +63,6 @@ std::uint32_t slots_in_loop(const Schedule& schedule, LoopRV loop) {
   return sequence ? static_cast<std::uint32_t>(sequence->seq.size()) : 1;
 }
 
-Place place_in_loop(const Schedule& schedule, LoopRV loop, std::uint32_t slot) {
-  return {body_of(schedule, loop), slot};
-}
-
 std::optional<std::uint32_t> place_between(std::uint32_t first, std::uint32_t last,
                                            std::int64_t index, std::uint32_t default_value) {
   if (index == -1) return default_value;

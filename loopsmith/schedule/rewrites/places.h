@@ -45,9 +45,6 @@ std::uint32_t slot_in_loop(const Schedule& schedule, const Place& place, LoopRV 
 /// How many statements a loop's body has.
 std::uint32_t slots_in_loop(const Schedule& schedule, LoopRV loop);
 
-/// The statement of that number in a loop's body.
-Place place_in_loop(const Schedule& schedule, LoopRV loop, std::uint32_t slot);
-
 /// The number that `index` means, from `first` to `last`; nullopt when it is beyond these. -1 is
 /// `default_value`, -2 the first.
 std::optional<std::uint32_t> place_between(std::uint32_t first, std::uint32_t last,

@@ -148,8 +148,7 @@ bool may_combine(const BufferStore& store) {
 }
 
 bool are_same_indices(const std::vector<Expr>& a, const std::vector<Expr>& b) {
-  return std::ranges::equal(
-      a, b, [](const Expr& x, const Expr& y) { return x.same_as(y) || structural_equal(x, y); });
+  return std::ranges::equal(a, b, StructuralEqual());
 }
 
 Expr combined(Combiner combiner, const Expr& a, const Expr& b) {

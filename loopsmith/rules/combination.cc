@@ -13,8 +13,7 @@ namespace {
 bool is_target(const Expr& expr, const BufferStore& store) {
   const auto* load = expr.as<BufferLoad>();
   return load && load->buffer.same_as(store.buffer) &&
-         std::ranges::equal(load->indices, store.indices,
-                            [](const Expr& a, const Expr& b) { return structural_equal(a, b); });
+         std::ranges::equal(load->indices, store.indices, StructuralEqual());
 }
 
 bool mentions(const Expr& expr, const Ptr<Buffer>& buffer) {

@@ -13,8 +13,7 @@ namespace loopsmith {
 namespace {
 
 bool same_indices(const std::vector<Expr>& a, const std::vector<Expr>& b) {
-  return std::ranges::equal(a, b,
-                            [](const Expr& x, const Expr& y) { return structural_equal(x, y); });
+  return std::ranges::equal(a, b, StructuralEqual());
 }
 
 /// True when the block does nothing but compute and store: no calls with effects, no pointers, no

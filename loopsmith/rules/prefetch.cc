@@ -34,9 +34,7 @@ Stmt read_ahead(const std::vector<NestAccess>& accesses, const Ptr<Var>& axis,
   for (const NestAccess& access : accesses) {
     const bool is_known = std::ranges::any_of(known, [&](const NestAccess* other) {
       return other->buffer.same_as(access.buffer) &&
-             std::ranges::equal(other->indices, access.indices, [](const Expr& a, const Expr& b) {
-               return structural_equal(a, b);
-             });
+             std::ranges::equal(other->indices, access.indices, StructuralEqual());
     });
     if (is_known) continue;
     known.push_back(&access);

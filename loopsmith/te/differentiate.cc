@@ -20,8 +20,7 @@ bool is_one(const Expr& expr) {
 }
 
 bool same_guards(const std::vector<Expr>& a, const std::vector<Expr>& b) {
-  return std::ranges::equal(
-      a, b, [](const Expr& x, const Expr& y) { return x.same_as(y) || structural_equal(x, y); });
+  return std::ranges::equal(a, b, StructuralEqual());
 }
 
 /// What the whole changes with a part of it: a factor, where guards hold.
@@ -163,9 +162,7 @@ class Differentiator {
   void add_read(const ProducerLoad& load, const Sensitivity& whole) {
     const auto same_element = [&](const ReadDerivative& other) {
       return other.tensor == Tensor(load.producer) &&
-             std::ranges::equal(
-                 other.indices, load.indices,
-                 [](const Expr& a, const Expr& b) { return structural_equal(a, b); }) &&
+             std::ranges::equal(other.indices, load.indices, StructuralEqual()) &&
              same_guards(other.guards, whole.guards);
     };
     const auto known = std::ranges::find_if(reads_, same_element);

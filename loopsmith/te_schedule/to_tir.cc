@@ -134,10 +134,8 @@ GraphBuffers bound_buffers(const ScheduleData& schedule, const std::vector<Ref>&
         "lower: tensor {} is bound to buffer {}, but is computed inside: binds says how the "
         "arrays of the arguments lie",
         tensor.name(), buffer->name);
-    const bool fits =
-        buffer->dtype == tensor.dtype() &&
-        std::ranges::equal(buffer->shape, tensor.shape(),
-                           [](const Expr& a, const Expr& b) { return structural_equal(a, b); });
+    const bool fits = buffer->dtype == tensor.dtype() &&
+                      std::ranges::equal(buffer->shape, tensor.shape(), StructuralEqual());
     require(fits, ErrorKind::type_mismatch, "bound_buffer_fits",
             hint("declare it with the tensor's shape and dtype"), tensor->op.span(),
             "lower: buffer {} is not of the type and shape of tensor {}", buffer->name,

@@ -49,7 +49,7 @@ bool uses_any(const Ref& root, std::span<const For* const> loops) {
 bool have_own_elements(const Block& block, const std::vector<Ptr<Var>>& axes) {
   std::unordered_map<const Buffer*, std::vector<Expr>> written;
   bool are_own = true;
-  const auto is_same = [](const Expr& a, const Expr& b) { return structural_equal(a, b); };
+  const auto is_same = StructuralEqual();
   const auto is_told = [&](const std::vector<Expr>& indices) {
     return std::ranges::all_of(axes, [&](const Ptr<Var>& axis) {
       return std::ranges::any_of(indices, [&](const Expr& index) { return index.same_as(axis); });

@@ -113,7 +113,7 @@ std::optional<ReducedTuple> reduced_tuple_of(const BlockRealize& realize) {
     made.init = bound(known->init);
     made.start = made.init;
     if (known->reducer->identity) made.start = known->reducer->identity(types);
-    const auto is_equal = [](const Expr& a, const Expr& b) { return structural_equal(a, b); };
+    const auto is_equal = StructuralEqual();
     if (std::ranges::equal(made.start, made.init, is_equal)) made.init.clear();
   } else {
     const auto* store = block.body.as<BufferStore>();

@@ -142,8 +142,7 @@ class Collector {
   }
 
   static bool same(const std::vector<Expr>& a, const std::vector<Expr>& b) {
-    return std::ranges::equal(a, b,
-                              [](const Expr& x, const Expr& y) { return structural_equal(x, y); });
+    return std::ranges::equal(a, b, StructuralEqual());
   }
 
   static bool moves(const Expr& expr, const Object* variable) {

@@ -34,10 +34,8 @@ Ptr<TensorIntrin> tensor_intrin(std::string_view name, const Ptr<PrimFunc>& desc
     require(meant && done, ErrorKind::schedule, "intrinsic_takes_buffers",
             hint("let it be a buffer in both functions, or a number of one type in both"),
             desc->span, "tensor intrinsic {}: parameter {} is no buffer", name, i);
-    const bool same_shape =
-        meant->shape.size() == done->shape.size() &&
-        std::ranges::equal(meant->shape, done->shape,
-                           [](const Expr& a, const Expr& b) { return structural_equal(a, b); });
+    const bool same_shape = meant->shape.size() == done->shape.size() &&
+                            std::ranges::equal(meant->shape, done->shape, StructuralEqual());
     require(meant->dtype == done->dtype && same_shape, ErrorKind::schedule,
             "intrinsic_parameters_agree", hint("let both take the same buffers in the same order"),
             done->span,

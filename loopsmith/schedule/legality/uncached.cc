@@ -11,8 +11,7 @@ namespace loopsmith {
 namespace {
 
 bool are_equal(const std::vector<Expr>& a, const std::vector<Expr>& b) {
-  return std::ranges::equal(
-      a, b, [](const Expr& x, const Expr& y) { return x.same_as(y) || structural_equal(x, y); });
+  return std::ranges::equal(a, b, StructuralEqual());
 }
 
 /// A block that copies each element to the same place of another buffer: the two, from and to.

@@ -21,8 +21,7 @@ std::vector<std::vector<Expr>> accesses_of(const Block& block, const Ptr<Buffer>
   std::vector<std::vector<Expr>> found;
   const auto add = [&](const std::vector<Expr>& indices) {
     const bool is_known = std::ranges::any_of(found, [&](const auto& other) {
-      return std::ranges::equal(
-          other, indices, [](const Expr& a, const Expr& b) { return structural_equal(a, b); });
+      return std::ranges::equal(other, indices, StructuralEqual());
     });
     if (!is_known) found.push_back(indices);
   };

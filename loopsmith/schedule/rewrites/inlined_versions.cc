@@ -28,9 +28,7 @@ std::vector<std::vector<Expr>> loads_of(const Ref& statement, const Ptr<Buffer>&
     const auto* load = ref.as<BufferLoad>();
     if (load && load->buffer.same_as(buffer)) {
       const bool is_known = std::ranges::any_of(found, [&](const auto& other) {
-        return std::ranges::equal(other, load->indices, [](const Expr& a, const Expr& b) {
-          return a.same_as(b) || structural_equal(a, b);
-        });
+        return std::ranges::equal(other, load->indices, StructuralEqual());
       });
       if (!is_known) found.push_back(load->indices);
     }

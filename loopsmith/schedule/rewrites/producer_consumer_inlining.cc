@@ -108,10 +108,7 @@ class Pairer {
       const auto* load = ref.as<BufferLoad>();
       if (load && load->buffer.same_as(pairing_.buffer)) {
         if (pairing_.read.empty()) pairing_.read = load->indices;
-        is_one = is_one &&
-                 std::ranges::equal(pairing_.read, load->indices, [](const Expr& a, const Expr& b) {
-                   return a.same_as(b) || structural_equal(a, b);
-                 });
+        is_one = is_one && std::ranges::equal(pairing_.read, load->indices, StructuralEqual());
       }
       return is_one && !ref.is<Buffer>();
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // peel, shift, skew, distribute, merge_siblings, sink_if, hoist_if, reorder_statements,
-// expand_scalar, normalize_nest: what they make, and what they refuse.
+// normalize_nest: what they make, and what they refuse.
 #include <gtest/gtest.h>
 
 #include "loopsmith/schedule/primitives.h"
@@ -246,84 +246,6 @@ for i in range(9):
       refusal(unknown, [](Schedule& sch) { distribute(sch, get_loop(sch, "i")); }).substr(0, 126),
       "step_keeps_results: distribute: results may change: whether statements of loop i may run in "
       "loops of their own is unknown, as ");
-}
-
-TEST(expand_scalar, gives_each_iteration_a_place) {
-  const auto before = program(vectors, R"(
-t = T.alloc_buffer((1,))
-for i in range(10):
-    t[0] = A[i] * T.float32(2)
-    B[i] = t[0] + C[i]
-)");
-  Schedule sch(before);
-  EXPECT_EQ(error_of([&] { distribute(sch, get_loop(sch, "i")); }).substr(0, 18),
-            "step_keeps_results");
-  expand_scalar(sch, "t", get_loop(sch, "i"));
-  distribute(sch, get_loop(sch, "i"));
-  expect_result(sch, before, program(vectors, R"(
-t = T.alloc_buffer((10, 1))
-for i in range(10):
-    t[i, 0] = A[i] * T.float32(2)
-for i_1 in range(10):
-    B[i_1] = t[i_1, 0] + C[i_1]
-)"));
-}
-
-TEST(expand_scalar, gives_blocks_an_axis) {
-  const auto before = program(R"(A: T.Buffer((4, 3)), B: T.Buffer((4,)))", R"(
-t = T.alloc_buffer((1,))
-for i in range(4):
-    for k in range(3):
-        with T.block("t"):
-            vi, vk = T.axis.remap("SR", [i, k])
-            with T.init():
-                t[0] = T.float32(0)
-            t[0] = t[0] + A[vi, vk]
-    for u in range(1):
-        with T.block("B"):
-            vi = T.axis.spatial(4, i)
-            B[vi] = t[0]
-)");
-  Schedule sch(before);
-  expand_scalar(sch, "t", get_loops(sch, get_block(sch, "B"))[0]);
-  parallel(sch, distribute(sch, get_loops(sch, get_block(sch, "B"))[0])[0]);
-  expect_result(sch, before);
-}
-
-TEST(expand_scalar, refuses_values_that_go_on) {
-  const auto func = program(vectors, R"(
-t = T.alloc_buffer((1,))
-u = T.alloc_buffer((1,))
-t[0] = T.float32(0)
-for i in range(10):
-    t[0] = t[0] + A[i]
-    u[0] = A[i]
-for j in range(10):
-    B[j] = t[0]
-for k in range(10):
-    if A[k] > T.float32(0):
-        u[0] = A[k]
-    C[k] = u[0]
-)");
-  const auto of = [&](const char* buffer, const char* loop) {
-    return refusal(func, [&](Schedule& sch) { expand_scalar(sch, buffer, get_loop(sch, loop)); });
-  };
-  EXPECT_EQ(of("v", "i"),
-            "buffer_is_allocated_around: expand_scalar: no block around loop i allocates a buffer "
-            "v");
-  EXPECT_EQ(of("t", "i"),
-            "uses_are_in_the_loop: expand_scalar: buffer t is used outside loop i, or in a "
-            "condition of a block there");
-  const auto sometimes = program(vectors, R"(
-u = T.alloc_buffer((1,))
-for k in range(10):
-    if A[k] > T.float32(0):
-        u[0] = A[k]
-    C[k] = u[0]
-)");
-  EXPECT_EQ(refusal(sometimes, [](Schedule& sch) { expand_scalar(sch, "u", get_loop(sch, "k")); }),
-            "iterations_write_first: expand_scalar: it is not known that each iteration of loop k "
-            "writes what it reads of buffer u");
 }
 
 TEST(reorder_statements, moves_what_is_independent) {

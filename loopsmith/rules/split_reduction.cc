@@ -72,11 +72,7 @@ bool split_long_reductions(Schedule& schedule, const std::vector<Subject>& subje
     const std::size_t whole = schedule.steps().size();
     const auto [part, rest] = split(schedule, found->loop, {cut->parts, infer}).take<2>();
     static_cast<void>(rest);
-    if (rfactor.can_apply(schedule, {.loop = part})) {
-      rfactor(schedule, part, 0);
-    } else {
-      schedule.undo(schedule.steps().size() - whole);
-    }
+    if (!rfactor.attempt(schedule, part, 0)) schedule.undo(schedule.steps().size() - whole);
   }
   return schedule.steps().size() > before;
 }

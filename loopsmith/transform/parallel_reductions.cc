@@ -101,8 +101,9 @@ Handles<BlockRV> combine_in_groups(Schedule& schedule, LoopRV part) {
     if (count ? *count <= max_in_group : !made.empty()) return made;
     const std::int64_t size = count ? max_in_group : max_in_unknown_group;
     const auto [group, inside] = split(schedule, part, {infer, size}).take<2>();
-    if (!rfactor.can_apply(schedule, {.loop = group})) return made;
-    made.push_back(rfactor(schedule, group, 0));
+    const auto partial = rfactor.attempt(schedule, group, 0);
+    if (!partial) return made;
+    made.push_back(*partial);
     part = group;
   }
 }
@@ -112,8 +113,11 @@ void compute_inside(Schedule& schedule, BlockRV block, std::span<const LoopRV> l
   const bool is_there =
       !loops.empty() && is_inside(schedule, schedule.node(block), schedule.node(loops.back()));
   if (loops.empty() || is_there) return;
-  const ComputeAtArguments at{.block = block, .loop = loops.back()};
-  if (must || compute_at.can_apply(schedule, at)) compute_at.apply(schedule, at);
+  if (must) {
+    compute_at(schedule, block, loops.back());
+  } else {
+    compute_at.attempt(schedule, block, loops.back());
+  }
 }
 
 /// Puts what a block writes into memory that the threads of a block share. Until it stands inside

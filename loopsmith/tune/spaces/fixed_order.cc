@@ -62,8 +62,9 @@ void split_into_lanes(Schedule& schedule, BlockRV handle) {
 }  // namespace
 
 void fix_order(Schedule& schedule) {
-  if (!get_block.can_apply(schedule, {.name = "root"})) return;
-  for (const BlockRV block : get_child_blocks(schedule, get_block(schedule, "root"))) {
+  const auto root = get_block.attempt(schedule, "root");
+  if (!root) return;
+  for (const BlockRV block : get_child_blocks(schedule, *root)) {
     if (reduces(schedule, block)) split_into_lanes(schedule, block);
   }
 }

@@ -105,8 +105,9 @@ void generated_space(Schedule& schedule) {
   for (const LoopRV loop : get_child_loops(schedule)) {
     if (get_child_blocks(schedule, loop).empty()) plain_loop_space(schedule, loop);
   }
-  if (!get_block.can_apply(schedule, {.name = "root"})) return;
-  const Handles<BlockRV> blocks = get_child_blocks(schedule, get_block(schedule, "root"));
+  const auto root = get_block.attempt(schedule, "root");
+  if (!root) return;
+  const Handles<BlockRV> blocks = get_child_blocks(schedule, *root);
   for (std::size_t i = blocks.size(); i-- > 0;) schedule_block(schedule, blocks[i]);
 }
 

@@ -159,8 +159,8 @@ void generated_space_for_gpu(Schedule& schedule) {
   for (const LoopRV loop : get_child_loops(schedule)) {
     if (get_child_blocks(schedule, loop).empty()) bind_line(schedule, loop);
   }
-  if (get_block.can_apply(schedule, {.name = "root"})) {
-    const Handles<BlockRV> blocks = get_child_blocks(schedule, get_block(schedule, "root"));
+  if (const auto root = get_block.attempt(schedule, "root")) {
+    const Handles<BlockRV> blocks = get_child_blocks(schedule, *root);
     for (std::size_t i = blocks.size(); i-- > 0;) bind_block(schedule, blocks[i]);
   }
   bind_rest_for_gpu(schedule, gpu_limits(Target("opencl")), true);

@@ -9,7 +9,7 @@
 #include "loopsmith/arith/show_test.h"
 #include "loopsmith/ir/buffer.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/support/fuzz_cases.h"
+#include "loopsmith/support/testing/fuzz_cases.h"
 
 namespace loopsmith {
 namespace {

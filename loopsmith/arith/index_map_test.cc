@@ -7,7 +7,7 @@
 #include "loopsmith/arith/iter_map.h"
 #include "loopsmith/arith/show_test.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/support/testing.h"
+#include "loopsmith/support/testing/refusal.h"
 
 namespace loopsmith {
 namespace {

@@ -9,7 +9,7 @@
 #include "loopsmith/arith/evaluate_test.h"
 #include "loopsmith/arith/show_test.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/support/testing.h"
+#include "loopsmith/support/testing/refusal.h"
 
 namespace loopsmith {
 namespace {

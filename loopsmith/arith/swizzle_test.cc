@@ -11,7 +11,7 @@
 #include "loopsmith/arith/show_test.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/support/testing.h"
+#include "loopsmith/support/testing/refusal.h"
 
 namespace loopsmith {
 namespace {

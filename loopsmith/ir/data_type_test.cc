@@ -9,7 +9,7 @@
 #include <limits>
 #include <random>
 
-#include "loopsmith/support/testing.h"
+#include "loopsmith/support/testing/refusal.h"
 
 namespace loopsmith {
 namespace {

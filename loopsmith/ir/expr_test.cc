@@ -8,7 +8,7 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/tensor.h"
-#include "loopsmith/support/testing.h"
+#include "loopsmith/support/testing/refusal.h"
 
 namespace loopsmith {
 namespace {

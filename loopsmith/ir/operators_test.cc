@@ -9,7 +9,7 @@
 #include <random>
 
 #include "loopsmith/ir/script_printer.h"
-#include "loopsmith/support/testing.h"
+#include "loopsmith/support/testing/refusal.h"
 
 namespace loopsmith {
 namespace operators_test {

@@ -8,7 +8,7 @@
 
 #include "loopsmith/ir/function.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/support/testing.h"
+#include "loopsmith/support/testing/refusal.h"
 
 namespace loopsmith {
 namespace stmt_test {

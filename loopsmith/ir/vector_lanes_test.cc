@@ -5,7 +5,7 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
-#include "loopsmith/support/testing.h"
+#include "loopsmith/support/testing/refusal.h"
 
 namespace loopsmith {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/support/testing.h"
+#include "loopsmith/support/testing/refusal.h"
 
 namespace loopsmith {
 namespace well_formed_test {

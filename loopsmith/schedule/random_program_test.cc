@@ -11,7 +11,7 @@
 #include "loopsmith/schedule/testing/random_program.h"
 #include "loopsmith/schedule/testing/trial.h"
 #include "loopsmith/script/parse.h"
-#include "loopsmith/support/fuzz_cases.h"
+#include "loopsmith/support/testing/fuzz_cases.h"
 
 namespace loopsmith::schedule_testing {
 namespace {

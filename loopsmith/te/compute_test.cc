@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "loopsmith/support/testing/refusal.h"
 #include "loopsmith/te/te.h"
-#include "loopsmith/te/testing.h"
 
 namespace loopsmith::te {
 namespace {
@@ -28,9 +28,10 @@ TEST(compute, has_an_axis_for_each_dimension) {
 TEST(compute, names_its_axes) {
   const Tensor B = compute({2, 3}, [](Expr y, Expr x) { return y + x; }, "B", {.axes = {"y", "x"}});
   EXPECT_EQ(B.axis(1)->var->name, "x");
-  EXPECT_EQ(
-      error_of([] { compute({2, 3}, [](Expr y, Expr x) { return y + x; }, "B", {.axes = {"y"}}); }),
-      "one_name_an_axis: compute B: 1 names for 2 axes");
+  EXPECT_EQ(testing::refusal([] {
+              compute({2, 3}, [](Expr y, Expr x) { return y + x; }, "B", {.axes = {"y"}});
+            }),
+            "one_name_an_axis: compute B: 1 names for 2 axes");
 }
 
 TEST(compute, takes_the_indices_as_a_vector) {
@@ -63,16 +64,16 @@ TEST(compute, keeps_its_tag_and_attributes) {
 }
 
 TEST(compute, refuses_functions_that_do_not_fit) {
-  EXPECT_EQ(error_of([] { compute({2, 3}, [](Expr i) { return i; }, "B"); }),
+  EXPECT_EQ(testing::refusal([] { compute({2, 3}, [](Expr i) { return i; }, "B"); }),
             "one_parameter_a_dimension: compute B: the function takes 1 indices, the shape has 2 "
             "dimensions");
-  EXPECT_EQ(error_of([] { compute({2}, [](Expr) { return Expr(); }, "B"); }),
+  EXPECT_EQ(testing::refusal([] { compute({2}, [](Expr) { return Expr(); }, "B"); }),
             "value_is_expression: compute B: a value is missing");
-  EXPECT_EQ(error_of([] { compute({2}, [](Expr) { return std::vector<Expr>(); }, "B"); }),
+  EXPECT_EQ(testing::refusal([] { compute({2}, [](Expr) { return std::vector<Expr>(); }, "B"); }),
             "compute_has_value: compute B: the function gives no value");
-  EXPECT_EQ(error_of([] { compute({2}, [](Expr) { return string_imm("x"); }, "B"); }),
+  EXPECT_EQ(testing::refusal([] { compute({2}, [](Expr) { return string_imm("x"); }, "B"); }),
             "tensor_of_numbers: compute B: a value is handle, not a number");
-  EXPECT_EQ(error_of([] { compute({-2}, [](Expr i) { return i; }, "B"); }),
+  EXPECT_EQ(testing::refusal([] { compute({-2}, [](Expr i) { return i; }, "B"); }),
             "shape_is_not_negative: compute B: dimension 0 of the shape is -2, negative");
 }
 
@@ -80,29 +81,31 @@ TEST(compute, reduces_on_top_of_a_value_only) {
   const Tensor A = placeholder({4, 8}, f32, "A");
   const IterVar k = reduce_axis(0, 8, "k");
   const IterVar l = reduce_axis(0, 4, "l");
-  EXPECT_EQ(error_of([&] { compute({4}, [&](Expr i) { return sum(A(i, k), k) + 1; }, "B"); }),
+  EXPECT_EQ(
+      testing::refusal([&] { compute({4}, [&](Expr i) { return sum(A(i, k), k) + 1; }, "B"); }),
+      "reduction_is_on_top: compute B: a reduction stands inside another expression");
+  EXPECT_EQ(testing::refusal([&] { compute({}, [&] { return sum(sum(A(l, k), k), l); }, "B"); }),
             "reduction_is_on_top: compute B: a reduction stands inside another expression");
-  EXPECT_EQ(error_of([&] { compute({}, [&] { return sum(sum(A(l, k), k), l); }, "B"); }),
-            "reduction_is_on_top: compute B: a reduction stands inside another expression");
-  EXPECT_EQ(error_of([&] { compute({4}, [&](Expr i) { return sum(A(i, k), {k, k}); }, "B"); }),
-            "axis_occurs_once: compute B: it reduces twice over axis k");
+  EXPECT_EQ(
+      testing::refusal([&] { compute({4}, [&](Expr i) { return sum(A(i, k), {k, k}); }, "B"); }),
+      "axis_occurs_once: compute B: it reduces twice over axis k");
 }
 
 TEST(compute, reduces_all_outputs_at_once) {
   const Tensor A = placeholder({4, 8}, f32, "A");
   const IterVar k = reduce_axis(0, 8, "k");
   const auto outputs = [&](auto values) { compute({4}, values, "B"); };
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(testing::refusal([&] {
               outputs([&](Expr i) { return std::vector<Expr>{sum(A(i, k), k), A(i, 0)}; });
             }),
             "all_outputs_reduce: compute B: some outputs are reductions, others are not");
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(testing::refusal([&] {
               outputs([&](Expr i) { return std::vector<Expr>{sum(A(i, k), k), max(A(i, k), k)}; });
             }),
             "outputs_share_reduction: compute B: its outputs come from different reductions");
-  EXPECT_EQ(error_of([&] { outputs([&](Expr i) { return argmax(k, A(i, k), k)[0]; }); }),
+  EXPECT_EQ(testing::refusal([&] { outputs([&](Expr i) { return argmax(k, A(i, k), k)[0]; }); }),
             "outputs_hold_whole_tuple: compute B: 1 outputs for a reduction of 2 values");
-  EXPECT_EQ(error_of([&] { outputs([&](Expr i) { return argmax(k, A(i, k), k); }); }), "");
+  EXPECT_EQ(testing::refusal([&] { outputs([&](Expr i) { return argmax(k, A(i, k), k); }); }), "");
 }
 
 TEST(compute, points_at_its_line_when_it_refuses) {

@@ -8,8 +8,8 @@
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/ir/well_formed.h"
+#include "loopsmith/support/testing/refusal.h"
 #include "loopsmith/te/te.h"
-#include "loopsmith/te/testing.h"
 
 namespace loopsmith::te {
 namespace {
@@ -260,12 +260,12 @@ TEST(create_prim_func, shares_no_definition_between_blocks) {
 TEST(create_prim_func, refuses_arguments_that_are_none) {
   const Rows r;
   const Tensor B = compute({r.n}, [&](Expr i) { return r.A(i, 0); }, "B");
-  EXPECT_EQ(error_of([&] { create_prim_func({B}); }),
+  EXPECT_EQ(testing::refusal([&] { create_prim_func({B}); }),
             "placeholder_is_argument: create_prim_func: placeholder A is read but is not among "
             "the arguments");
-  EXPECT_EQ(error_of([&] { create_prim_func({r.A, B, B}); }),
+  EXPECT_EQ(testing::refusal([&] { create_prim_func({r.A, B, B}); }),
             "argument_occurs_once: create_prim_func: arguments 1 and 2 are the same");
-  EXPECT_EQ(error_of([&] { create_prim_func({r.A, r.k}); }),
+  EXPECT_EQ(testing::refusal([&] { create_prim_func({r.A, r.k}); }),
             "argument_is_tensor_or_variable: create_prim_func: argument 1 is neither a tensor nor "
             "a variable");
 }
@@ -273,19 +273,19 @@ TEST(create_prim_func, refuses_arguments_that_are_none) {
 TEST(create_prim_func, refuses_variables_that_nothing_defines) {
   const Rows r;
   const Tensor B = compute({r.n}, [&](Expr i) { return r.A(i, r.k); }, "B");
-  EXPECT_EQ(error_of([&] { create_prim_func({r.A, B}); }),
+  EXPECT_EQ(testing::refusal([&] { create_prim_func({r.A, B}); }),
             "variable_is_defined: create_prim_func: B uses variable k, which nothing defines");
 
   const auto m = var("m");
   const Tensor C = placeholder({Expr(m) * m}, f32, "C");
-  EXPECT_EQ(error_of([&] { create_prim_func({C}); }),
+  EXPECT_EQ(testing::refusal([&] { create_prim_func({C}); }),
             "variable_is_defined: create_prim_func: C uses variable m, which nothing defines");
-  EXPECT_EQ(error_of([&] { create_prim_func({C, m}); }), "");
+  EXPECT_EQ(testing::refusal([&] { create_prim_func({C, m}); }), "");
 
   const Tensor D = compute({r.n}, [&](Expr i) { return r.A(i, 0) + m; }, "D");
-  EXPECT_EQ(error_of([&] { create_prim_func({r.A, D}); }),
+  EXPECT_EQ(testing::refusal([&] { create_prim_func({r.A, D}); }),
             "variable_is_defined: create_prim_func: D uses variable m, which nothing defines");
-  EXPECT_EQ(error_of([&] { create_prim_func({r.A, m, D}); }), "");
+  EXPECT_EQ(testing::refusal([&] { create_prim_func({r.A, m, D}); }), "");
 }
 
 TEST(create_prim_func, gives_all_indices_one_type) {
@@ -308,7 +308,7 @@ TEST(create_prim_func, gives_all_indices_one_type) {
   for (const auto& buffer : func->buffer_map) {
     for (const Expr& extent : buffer->shape) EXPECT_EQ(extent.dtype(), i64);
   }
-  EXPECT_EQ(error_of([&] { create_prim_func({r.A, B}, {.index_dtype = f32}); }),
+  EXPECT_EQ(testing::refusal([&] { create_prim_func({r.A, B}, {.index_dtype = f32}); }),
             "index_is_int32_or_int64: create_prim_func: indices cannot be float32");
 }
 

@@ -5,8 +5,8 @@
 
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/well_formed.h"
+#include "loopsmith/support/testing/refusal.h"
 #include "loopsmith/te/te.h"
-#include "loopsmith/te/testing.h"
 
 namespace loopsmith::te {
 namespace {
@@ -58,7 +58,7 @@ TEST(extern_op, refuses_what_does_not_fit) {
   const Tensor A = placeholder({8, 4}, f32, "A");
   const auto with = [&](const Buffers& in, const Buffers& out,
                         std::vector<DataType> types = {f32}) {
-    return error_of([&] {
+    return testing::refusal([&] {
       extern_op({{8}}, types, {A}, copy_first_column, "B", {.in_buffers = in, .out_buffers = out});
     });
   };
@@ -68,7 +68,7 @@ TEST(extern_op, refuses_what_does_not_fit) {
   EXPECT_EQ(with({decl_buffer({8, 5}, f32, "wide")}, {}),
             "buffer_fits_tensor: extern B: buffer wide does not fit input A");
   EXPECT_EQ(with({}, {}, {f32, f32}), "one_type_an_output: extern B: 2 types for 1 shapes");
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(testing::refusal([&] {
               extern_op(
                   {{8}}, {f32}, {A}, [](const Buffers&, const Buffers&) { return Stmt(); }, "B");
             }),

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/support/testing/refusal.h"
 #include "loopsmith/te/te.h"
-#include "loopsmith/te/testing.h"
 
 namespace loopsmith::te {
 namespace {
@@ -41,10 +41,10 @@ TEST(gradient, of_rows_read_by_quotient_and_remainder_has_no_sum) {
 TEST(gradient, is_of_floats) {
   const Tensor I = placeholder({3}, i32, "I");
   const Tensor F = placeholder({3}, f32, "F");
-  EXPECT_EQ(error_of([&] { gradient(I, {F}); }),
+  EXPECT_EQ(testing::refusal([&] { gradient(I, {F}); }),
             "gradient_is_of_floats: gradient: the output I is int32: only floating-point numbers "
             "have derivatives");
-  EXPECT_EQ(error_of([&] { gradient(F, {Tensor()}); }),
+  EXPECT_EQ(testing::refusal([&] { gradient(F, {Tensor()}); }),
             "tensor_is_given: gradient: the input is missing");
 }
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "loopsmith/support/testing/refusal.h"
 #include "loopsmith/te/te.h"
-#include "loopsmith/te/testing.h"
 
 namespace loopsmith::te {
 namespace {
@@ -52,18 +52,18 @@ TEST(reducers, combine_one_value_over_no_axes) {
 TEST(reducers, refuse_axes_that_are_none) {
   const Row r;
   const Tensor B = compute({8}, [&](Expr i) { return r.A(i); }, "B");
-  EXPECT_EQ(error_of([&] { sum(r.A(r.k), B.axis(0)); }),
+  EXPECT_EQ(testing::refusal([&] { sum(r.A(r.k), B.axis(0)); }),
             "axis_is_reduce_axis: sum: axis i0 is not a reduction axis");
-  EXPECT_EQ(error_of([&] { sum(r.A(r.k), r.k, {.init = {1, 2}}); }),
+  EXPECT_EQ(testing::refusal([&] { sum(r.A(r.k), r.k, {.init = {1, 2}}); }),
             "one_init_a_value: sum: 2 initial values for 1 values");
-  EXPECT_EQ(error_of([&] { sum(Expr(), r.k); }),
+  EXPECT_EQ(testing::refusal([&] { sum(Expr(), r.k); }),
             "value_is_expression: sum: a value to reduce is missing");
 }
 
 /// What the use of a reducer of float32 values complains about.
 std::string refusal(const Reducer& reducer) {
   const Row r;
-  return error_of([&] { reducer(r.A(r.k), r.k); });
+  return testing::refusal([&] { reducer(r.A(r.k), r.k); });
 }
 
 Expr zero(DataType type) {
@@ -135,7 +135,7 @@ TEST(comm_reducer, refuses_tuples_with_a_counterexample) {
         return std::vector<Expr>{zero_of(types[0]), zero_of(types[1])};
       },
       "swapping");
-  EXPECT_EQ(error_of([&] { swapping({r.A(r.k), r.A(r.k)}, r.k); }),
+  EXPECT_EQ(testing::refusal([&] { swapping({r.A(r.k), r.A(r.k)}, r.k); }),
             "reducer_is_associative: non-associative reducer swapping: (3, 1), (3, 1), (3, 1) "
             "combined from the left give (5, 7), from the right (7, 5)");
 }
@@ -155,7 +155,9 @@ TEST(comm_reducer, takes_the_merging_of_means_and_variances) {
       },
       "welford");
   const Row r;
-  EXPECT_EQ(error_of([&] { welford({float_imm(f32, 1), r.A(r.k), float_imm(f32, 0)}, r.k); }), "");
+  EXPECT_EQ(
+      testing::refusal([&] { welford({float_imm(f32, 1), r.A(r.k), float_imm(f32, 0)}, r.k); }),
+      "");
 }
 
 TEST(comm_reducer, folds_values_at_once) {

@@ -5,8 +5,8 @@
 
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/well_formed.h"
+#include "loopsmith/support/testing/refusal.h"
 #include "loopsmith/te/te.h"
-#include "loopsmith/te/testing.h"
 
 namespace loopsmith::te {
 namespace scan_test {
@@ -21,7 +21,7 @@ struct Series {
   /// What scan says of an update of that value.
   template <class Fn>
   std::string error_with(Fn value) const {
-    return error_of([&] {
+    return testing::refusal([&] {
       const Tensor update = compute({m, n}, value, "update");
       create_prim_func({X, scan({init}, {update}, {state})[0]});
     });
@@ -143,7 +143,7 @@ TEST(scan, keeps_its_state_inside) {
   const Tensor update =
       compute({s.m, s.n}, [&](Expr t, Expr i) { return s.state(t - 1, i); }, "update");
   const Tensor sums = scan({s.init}, {update}, {s.state})[0];
-  EXPECT_EQ(error_of([&] { create_prim_func({s.X, sums, update}); }),
+  EXPECT_EQ(testing::refusal([&] { create_prim_func({s.X, sums, update}); }),
             "state_stays_in_scan: create_prim_func: update exists only inside scan scan, it cannot "
             "be an argument");
   const Tensor scalar = compute({}, [&] { return s.state(0, 0); }, "scalar");
@@ -154,22 +154,22 @@ TEST(scan, keeps_its_state_inside) {
 TEST(scan, refuses_tensors_that_do_not_fit) {
   const Series s;
   const Tensor update = compute({s.m, s.n}, [&](Expr t, Expr i) { return s.X(t, i); }, "update");
-  EXPECT_EQ(error_of([&] { scan({s.init}, {update, update}, {s.state}); }),
+  EXPECT_EQ(testing::refusal([&] { scan({s.init}, {update, update}, {s.state}); }),
             "scan_is_whole: scan scan: 1 inits, 2 updates, 1 states");
-  EXPECT_EQ(error_of([&] { scan({s.init}, {update}, {update}); }),
+  EXPECT_EQ(testing::refusal([&] { scan({s.init}, {update}, {update}); }),
             "state_is_placeholder: scan scan: the state update is no placeholder");
   const Tensor whole = placeholder({s.m, s.n}, i32, "whole");
-  EXPECT_EQ(error_of([&] { scan({whole}, {update}, {s.state}); }),
+  EXPECT_EQ(testing::refusal([&] { scan({whole}, {update}, {s.state}); }),
             "scan_has_one_type: scan scan: init whole is int32, the state state is float32");
   const Tensor flat = placeholder({s.m}, f32, "flat");
-  EXPECT_EQ(error_of([&] { scan({flat}, {update}, {s.state}); }),
+  EXPECT_EQ(testing::refusal([&] { scan({flat}, {update}, {s.state}); }),
             "scan_has_one_shape: scan scan: init flat has 1 dimensions, the state state has 2");
   const Tensor narrow = placeholder({1, 4}, f32, "narrow");
-  EXPECT_EQ(error_of([&] { scan({narrow}, {update}, {s.state}); }),
+  EXPECT_EQ(testing::refusal([&] { scan({narrow}, {update}, {s.state}); }),
             "scan_has_one_shape: scan scan: dimension 1 of init narrow is not that of the state "
             "state");
   const Tensor shorter = placeholder({4, s.n}, f32, "shorter");
-  EXPECT_EQ(error_of([&] { scan({s.init}, {shorter}, {s.state}); }),
+  EXPECT_EQ(testing::refusal([&] { scan({s.init}, {shorter}, {s.state}); }),
             "scan_has_one_length: scan scan: update shorter and state state differ in length");
 }
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "loopsmith/support/testing/refusal.h"
 #include "loopsmith/te/te.h"
-#include "loopsmith/te/testing.h"
 
 namespace loopsmith::te {
 namespace {
@@ -51,7 +51,7 @@ TEST(tensor_operators, know_that_equal_sizes_are_equal) {
   const auto n = var("n");
   const Tensor A = placeholder({Expr(n) + 1}, f32, "A");
   const Tensor B = placeholder({Expr(1) + n}, f32, "B");
-  EXPECT_EQ(error_of([&] { A + B; }), "");
+  EXPECT_EQ(testing::refusal([&] { A + B; }), "");
 }
 
 TEST(tensor_operators, refuse_shapes_that_do_not_fit) {
@@ -59,10 +59,10 @@ TEST(tensor_operators, refuse_shapes_that_do_not_fit) {
   const Tensor A = placeholder({4, 8}, f32, "A");
   const Tensor B = placeholder({4, 7}, f32, "B");
   const Tensor C = placeholder({n}, f32, "C");
-  EXPECT_EQ(error_of([&] { A + B; }),
+  EXPECT_EQ(testing::refusal([&] { A + B; }),
             "shapes_broadcast: A and B do not broadcast: their extents 0 from the last differ (8 "
             "and 7)");
-  EXPECT_EQ(error_of([&] { A + C; }),
+  EXPECT_EQ(testing::refusal([&] { A + C; }),
             "shapes_broadcast: A and C do not broadcast: their extents 0 from the last differ (8 "
             "and symbolic)");
 }

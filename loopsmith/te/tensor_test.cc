@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "loopsmith/support/testing/refusal.h"
 #include "loopsmith/te/te.h"
-#include "loopsmith/te/testing.h"
 
 namespace loopsmith::te {
 namespace {
@@ -19,24 +19,24 @@ TEST(placeholder, has_shape_type_and_name) {
 }
 
 TEST(placeholder, refuses_shapes_that_no_tensor_has) {
-  EXPECT_EQ(error_of([] { placeholder({4, -1}, f32, "A"); }),
+  EXPECT_EQ(testing::refusal([] { placeholder({4, -1}, f32, "A"); }),
             "shape_is_not_negative: placeholder A: dimension 1 of the shape is -1, negative");
-  EXPECT_EQ(error_of([] { placeholder({float_imm(f32, 4)}, f32, "A"); }),
+  EXPECT_EQ(testing::refusal([] { placeholder({float_imm(f32, 4)}, f32, "A"); }),
             "shape_is_integer: placeholder A: dimension 0 of the shape is float32, not an integer");
-  EXPECT_EQ(error_of([] { placeholder({4, Expr(true)}, f32, "A"); }),
+  EXPECT_EQ(testing::refusal([] { placeholder({4, Expr(true)}, f32, "A"); }),
             "shape_is_integer: placeholder A: dimension 1 of the shape is bool, not an integer");
-  EXPECT_EQ(error_of([] { placeholder({Expr()}, f32, "A"); }),
+  EXPECT_EQ(testing::refusal([] { placeholder({Expr()}, f32, "A"); }),
             "shape_is_integer: placeholder A: dimension 0 of the shape is missing, not an integer");
   const Expr huge = int_imm(i64, std::int64_t{1} << 40);
-  EXPECT_EQ(error_of([&] { placeholder({huge, huge}, f32, "A"); }),
+  EXPECT_EQ(testing::refusal([&] { placeholder({huge, huge}, f32, "A"); }),
             "size_fits_int64: placeholder A: the shape overflows, it has more than 2^63 bytes");
-  EXPECT_EQ(error_of([] { placeholder({4}, handle_type, "A"); }),
+  EXPECT_EQ(testing::refusal([] { placeholder({4}, handle_type, "A"); }),
             "tensor_of_numbers: placeholder A: its elements are handle, not numbers");
 }
 
 TEST(placeholder, may_be_empty_whatever_its_other_extents) {
   const Expr huge = int_imm(i64, std::int64_t{1} << 40);
-  EXPECT_EQ(error_of([&] { placeholder({huge, huge, 0}, f32, "A"); }), "");
+  EXPECT_EQ(testing::refusal([&] { placeholder({huge, huge, 0}, f32, "A"); }), "");
 }
 
 TEST(tensor, is_read_by_one_index_a_dimension) {
@@ -47,13 +47,13 @@ TEST(tensor, is_read_by_one_index_a_dimension) {
   EXPECT_EQ(element.dtype(), f32);
   EXPECT_TRUE(element.as<ProducerLoad>()->producer.same_as(A));
 
-  EXPECT_EQ(error_of([&] { A(i); }),
+  EXPECT_EQ(testing::refusal([&] { A(i); }),
             "one_index_a_dimension: tensor A has 2 dimensions, 1 indices were given");
-  EXPECT_EQ(error_of([&] { A(i, float_imm(f32, 1)); }),
+  EXPECT_EQ(testing::refusal([&] { A(i, float_imm(f32, 1)); }),
             "index_is_integer: tensor A: index 1 is float32, not an integer");
-  EXPECT_EQ(error_of([&] { A(i, 8); }),
+  EXPECT_EQ(testing::refusal([&] { A(i, 8); }),
             "index_in_range: tensor A: index 1 is 8, out of the range of extent 8");
-  EXPECT_EQ(error_of([&] { A(-1, i); }),
+  EXPECT_EQ(testing::refusal([&] { A(-1, i); }),
             "index_in_range: tensor A: index 0 is -1, out of the range of extent 4");
 }
 
@@ -67,9 +67,9 @@ TEST(tensor, is_equal_to_the_same_output_of_the_same_operation) {
   const Tensor A = placeholder({4}, f32, "A");
   EXPECT_TRUE(A == output(A->op, 0));
   EXPECT_FALSE(A == placeholder({4}, f32, "A"));
-  EXPECT_EQ(error_of([&] { output(A->op, 1); }),
+  EXPECT_EQ(testing::refusal([&] { output(A->op, 1); }),
             "output_in_range: operation A has 1 outputs, output 1 was asked for");
-  EXPECT_EQ(error_of([&] { A.axis(0); }),
+  EXPECT_EQ(testing::refusal([&] { A.axis(0); }),
             "axis_in_range: tensor A has 0 axes, axis 0 was asked for");
 }
 
@@ -79,9 +79,9 @@ TEST(reduce_axis, has_a_domain_of_integers) {
   EXPECT_TRUE(is_const_int(k->dom->min, 2));
   EXPECT_TRUE(is_const_int(k->dom->extent, 3));
   EXPECT_EQ(k->iter_type, IterType::comm_reduce);
-  EXPECT_EQ(error_of([] { reduce_axis(0, -3, "k"); }),
+  EXPECT_EQ(testing::refusal([] { reduce_axis(0, -3, "k"); }),
             "extent_is_not_negative: reduce_axis k: the extent is -3, negative");
-  EXPECT_EQ(error_of([] { reduce_axis(0, float_imm(f32, 3), "k"); }),
+  EXPECT_EQ(testing::refusal([] { reduce_axis(0, float_imm(f32, 3), "k"); }),
             "domain_is_integer: reduce_axis k: a bound is float32, not an integer");
 }
 

@@ -14,7 +14,7 @@
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/schedule_error.h"
 #include "loopsmith/script/parse.h"
-#include "loopsmith/support/fuzz_cases.h"
+#include "loopsmith/support/testing/fuzz_cases.h"
 #include "loopsmith/transform/pipeline.h"
 #include "loopsmith/transform/testing/scheduled_programs.h"
 

@@ -8,7 +8,7 @@
 
 #include "loopsmith/schedule/schedule.h"
 #include "loopsmith/script/parse.h"
-#include "loopsmith/support/testing.h"
+#include "loopsmith/support/testing/refusal.h"
 #include "loopsmith/tune/decisions.h"
 #include "loopsmith/tune/measurement.h"
 #include "loopsmith/tune/search.h"

@@ -9,7 +9,7 @@
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/well_formed.h"
 #include "loopsmith/script/parse.h"
-#include "loopsmith/support/testing.h"
+#include "loopsmith/support/testing/refusal.h"
 
 namespace loopsmith::tune {
 namespace {

@@ -10,7 +10,7 @@
 #include "loopsmith/schedule/testing/random_program.h"
 #include "loopsmith/schedule/testing/semantics.h"
 #include "loopsmith/schedule/testing/trial.h"
-#include "loopsmith/support/fuzz_cases.h"
+#include "loopsmith/support/testing/fuzz_cases.h"
 
 namespace loopsmith {
 namespace {

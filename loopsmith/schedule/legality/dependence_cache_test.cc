@@ -14,7 +14,7 @@
 #include "loopsmith/schedule/testing/programs.h"
 #include "loopsmith/schedule/testing/semantics.h"
 #include "loopsmith/script/parse.h"
-#include "loopsmith/support/fuzz_cases.h"
+#include "loopsmith/support/testing/fuzz_cases.h"
 
 namespace loopsmith {
 namespace {

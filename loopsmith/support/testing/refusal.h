@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What unit tests of all floors share.
+// What is refused, as tests say it.
 #pragma once
 #include <string>
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import loopsmith as ls
+from loopsmith import tir
 from loopsmith.script import tir as T  # noqa: N812
 
 AFTER = {
@@ -105,6 +106,21 @@ def main(a: T.int64, b: T.int64, C: T.Buffer((16, 16), "int32")):
 """,
         *[(0, b) for b in (3, 9, -1, -(2**32) + 5)],
     )
+
+
+def test_loops_whose_extents_are_far_below_zero_fuse_into_one_that_does_not_run() -> None:
+    """The product of their extents is no number of 64 bits."""
+    sch = tir.Schedule(
+        ls.from_source("""
+@T.prim_func
+def main(a: T.int64, b: T.int64, C: T.Buffer((16, 16), "int32")):
+    for i in range(a, b):
+        for j in range(b, a + T.int64(10)):
+            C[T.max(T.min(j - i, T.int64(15)), T.int64(0)), 0] += 1
+""")
+    )
+    sch.fuse("i", "j")
+    agree(sch.func.script(), *[(0, b) for b in (3, 9, -1, -(2**32) + 5)])
 
 
 def test_memory_is_as_large_as_where_a_loop_did_not_run() -> None:

@@ -182,6 +182,21 @@ def main(A: T.Buffer((8,), "int32"), N: T.Buffer((1,), "int32")):
     assert steps[0] == 6 and (numbers == 6).all()
 
 
+@gpu_devices.both
+@pytest.mark.parametrize("kind", ["T.parallel", "T.vectorized", "T.unroll"])
+def test_loops_of_any_kind_are_bound(target: str, kind: str) -> None:
+    source = f"""
+@T.prim_func
+def main(A: T.Buffer((30, 64), "float32")):
+    for i in T.parallel(30):
+        A[i, 0] = T.float32(7)
+        for j in {kind}(64):
+            A[i, j] = A[i, j] * T.float32(2)
+"""
+    built = check(source, target, drawn(30, 64))
+    assert "get_group_id(0)" in built or "blockIdx.x" in built
+
+
 def test_loops_that_a_user_has_bound_stay_as_they_are() -> None:
     bound = STENCIL.replace(
         "for j in range(1, 49)", 'for j in T.thread_binding(1, 49, thread="threadIdx.x")'

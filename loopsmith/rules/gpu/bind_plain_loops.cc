@@ -7,6 +7,8 @@
 #include "loopsmith/rules/gpu/nest_steps.h"
 #include "loopsmith/rules/plain_loops/steps.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/transform/loops.h"
+#include "loopsmith/transform/thread_axes.h"
 
 namespace loopsmith::gpu {
 namespace {
@@ -128,8 +130,8 @@ void bind_plain_loops(Schedule& schedule, const RuleContext& context) {
   const bool may_reassociate = schedule.allows_reassociation();
   steps.allow_reassociation(false);
   for (const LoopRV nest : steps.outermost()) {
-    if (schedule.get(nest).kind == ForKind::thread_binding) continue;
-    if (!plain_loops::is_plain(schedule, nest)) continue;
+    const Stmt& stmt = schedule.statement(schedule.node(nest));
+    if (contains<BlockRealize>(stmt) || has_launch(stmt)) continue;
     auto before = steps.snapshot();
     PlainNestBinder binder(steps, threads);
     const bool is_bound = binder.bind_nest(nest);

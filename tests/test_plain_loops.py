@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,50 @@ def compare(kernel: Any, sizes: dict[str, int] | None) -> None:
 @pytest.mark.parametrize("size", [7, 41])
 def test_kernels_compute_what_is_written(name: str, size: int) -> None:
     compare(KERNELS[name], small(KERNELS[name], size))
+
+
+def in_blocks(func: ls.tir.PrimFunc) -> ls.tir.PrimFunc:
+    """Return a function whose stores each stand in a block without axes."""
+    store = re.compile(r"^(\s+)(?!T\.)\w+\[[^=]*\] = (?!T\.(match|decl)_buffer)")
+    lines: list[str] = []
+    for line in func.script().split("\n"):
+        found = store.match(line)
+        if found:
+            lines.append(f'{found[1]}with T.block("s{len(lines)}"):')
+        lines.append("    " + line if found else line)
+    return ls.from_source("\n".join(lines))
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_blocks_without_axes_are_scheduled_as_what_they_hold(name: str) -> None:
+    kernel = KERNELS[name]
+    sizes = small(kernel, 7)
+    func = in_blocks(kernel.func(sizes))
+    assert "T.block" in func.script()
+    written = run(ls.build(func, default_schedule=False), kernel, sizes)
+    scheduled = run(ls.build(func, num_threads=2), kernel, sizes)
+    for one, other in zip(written, scheduled):
+        assert np.allclose(one, other, rtol=1e-9, atol=1e-9, equal_nan=True)
+
+
+def test_a_nest_with_a_condition_around_blocks_is_vectorized() -> None:
+    func = ls.from_source("""
+@T.prim_func
+def main(A: T.Buffer((100, 100), "float16")):
+    for i in range(100):
+        if i % 2 == 0:
+            for j in range(100):
+                with T.block("even"):
+                    A[i, j] = 1
+        else:
+            for j in range(100):
+                with T.block("odd"):
+                    A[i, j] = 2
+""")
+    assert ls.default_schedule(func).func.script().count("T.vectorized(100)") == 2
+    found = np.zeros((100, 100), "float16")
+    ls.build(func)(found)
+    assert (found[::2] == 1).all() and (found[1::2] == 2).all()
 
 
 @pytest.mark.parametrize("name", LOOPS)

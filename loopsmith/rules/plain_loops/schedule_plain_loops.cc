@@ -56,7 +56,7 @@ bool schedule_plain_nest(Schedule& schedule, LoopRV nest, const plain_loops::Mac
 }
 
 bool schedule_plain_loops(Schedule& schedule, const Subject& subject, const RuleContext& context) {
-  if (!subject.loop || !subject.blocks.empty()) return false;
+  if (!subject.loop || !subject.nests.empty()) return false;
   return schedule_plain_nest(schedule, *subject.loop, {context.machine});
 }
 

@@ -112,11 +112,22 @@ void Steps::restore(Snapshot&& snapshot) {
   known_ = std::move(snapshot.known);
 }
 
+namespace {
+
+/// True of a block that is no more than its body: indices in it are those of the loops.
+bool is_name_alone(const Block& block) {
+  return block.iter_vars.empty() && !block.init && block.alloc_buffers.empty() &&
+         block.match_buffers.empty() && block.annotations.empty();
+}
+
+}  // namespace
+
 bool is_plain(const Schedule& schedule, LoopRV loop) {
   bool is_plain = true;
   pre_order_visit(schedule.statement(schedule.node(loop)), [&](const Ref& node) {
     const auto* inside = node.as<For>();
-    is_plain = is_plain && !node.is<BlockRealize>() &&
+    const auto* block = node.as<Block>();
+    is_plain = is_plain && (!block || is_name_alone(*block)) &&
                (!inside || (inside->kind == ForKind::serial && inside->annotations.empty()));
     return is_plain && !is_expr(*node.get());
   });

@@ -56,7 +56,7 @@ class Steps {
   std::set<LoopRV> known_;
 };
 
-/// True when a loop has no blocks inside, and none that its user has said how to run.
+/// True when a loop has no blocks with axes inside, and no loop that its user has said how to run.
 bool is_plain(const Schedule& schedule, LoopRV loop);
 
 /// The loop and those inside it, each of which is all that the one before holds.

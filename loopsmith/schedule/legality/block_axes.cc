@@ -16,7 +16,29 @@ namespace {
 /// Whether it matters that a block reads other elements of what it reduces into.
 enum class OwnReads : std::uint8_t { count, pass };
 
+/// True when what a block does depends on its axes, not on the loops and names around it as well:
+/// instances whose axes are equal are one then.
+bool is_of_axes_alone(const Schedule& schedule, BlockRV handle) {
+  std::vector<const Var*> around;
+  NodeId node = schedule.at(schedule.node(handle)).parent;
+  for (; node != no_node && !schedule.as<BlockRealize>(node); node = schedule.at(node).parent) {
+    if (const auto* loop = schedule.as<For>(node)) around.push_back(loop->loop_var.get());
+    if (const auto* name = schedule.as<LetStmt>(node)) around.push_back(name->var.get());
+  }
+  bool is_alone = true;
+  const auto look = [&](const Ref& ref) {
+    const auto* variable = ref.as<Var>();
+    is_alone = is_alone && (!variable || std::ranges::find(around, variable) == around.end());
+    return is_alone;
+  };
+  const Block& block = schedule.get(handle);
+  pre_order_visit(block.body, look);
+  if (block.init) pre_order_visit(block.init, look);
+  return is_alone;
+}
+
 bool have_true_axes(const Schedule& schedule, BlockRV handle, OwnReads own_reads) {
+  if (!is_of_axes_alone(schedule, handle)) return false;
   const Block& block = schedule.get(handle);
   const ElementAccesses accesses = accesses_of_block(schedule, handle);
   if (!accesses.opaque.empty()) return false;

@@ -16,8 +16,9 @@ bool is_injective(const Schedule& schedule, BlockRV block, std::span<const LoopR
 /// instances of it while those outside stay.
 bool runs_each_once(const Schedule& schedule, BlockRV block, std::span<const LoopRV> inner);
 
-/// True when the declared axes are right: the elements written are an injective function of the
-/// spatial axes, and only the reduction carries dependences along the others.
+/// True when the declared axes are right: what a block does depends on them alone, the elements
+/// written are an injective function of the spatial axes, and only the reduction carries
+/// dependences along the others.
 bool axes_are_injective(const Schedule& schedule, BlockRV block);
 /// The same for a block that may also read other elements of the buffer that it reduces into.
 bool writes_are_injective(const Schedule& schedule, BlockRV block);

@@ -40,7 +40,7 @@ void ProgramWriter::block() {
   const std::size_t head = body_.size();
   std::vector<Index> values, spatial;
   for (Axis& axis : axes) {
-    axis.value.range.clear();  // Blocks inside see the axis alone.
+    if (!axis.is_loop) axis.value.range.clear();  // Blocks inside see the axis alone.
     values.push_back(axis.value);
     if (axis.kind == AxisKind::spatial) spatial.push_back(axis.value);
   }
@@ -65,6 +65,7 @@ void ProgramWriter::block() {
   body_.resize(head);
   indent_ = inside;
   for (const Axis& axis : axes) {
+    if (axis.is_loop) continue;
     line(fmt::format("{} = T.axis.{}({}, {})", axis.value.text,
                      axis.kind == AxisKind::spatial ? "spatial" : "reduce", domain_of(axis),
                      axis.name));
@@ -81,6 +82,11 @@ std::vector<Axis> ProgramWriter::draw_axes() {
     const Index& loop = loops_[i];
     if (loops_.size() > 1 && draw_.chance(4)) continue;
     Axis axis{loop, loop.text};
+    if (!is_plain_ && draw_.chance(4)) {
+      axis.is_loop = true;
+      axes.push_back(axis);
+      continue;
+    }
     axis.value.text = "v" + loop.text;
     axis.kind = reduces && draw_.chance(45) ? AxisKind::reduction : AxisKind::spatial;
     const bool is_number = loop.symbol.empty();

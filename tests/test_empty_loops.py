@@ -108,19 +108,31 @@ def main(a: T.int64, b: T.int64, C: T.Buffer((16, 16), "int32")):
     )
 
 
-def test_loops_whose_extents_are_far_below_zero_fuse_into_one_that_does_not_run() -> None:
-    """The product of their extents is no number of 64 bits."""
+@pytest.mark.parametrize(
+    ("types", "scalars"),
+    [
+        (("int64", "int64"), [(0, b) for b in (3, 9, -1, -(2**32) + 5)]),
+        (("int32", "int32"), [(0, 3), (50000, -50000), (-50000, 50000)]),
+        (("int32", "int64"), [(3, 2), (3, 0), (-3, 2**62)]),
+    ],
+)
+def test_loops_far_below_zero_fuse_into_one_that_does_not_run(
+    types: tuple[str, str], scalars: list[tuple[int, int]]
+) -> None:
+    """The product of their extents is no number of their type."""
+    outer, inner = types
+    loops = ("a, b", "b, a + T.int64(10)") if outer == inner == "int64" else ("a", "b")
     sch = tir.Schedule(
-        ls.from_source("""
+        ls.from_source(f"""
 @T.prim_func
-def main(a: T.int64, b: T.int64, C: T.Buffer((16, 16), "int32")):
-    for i in range(a, b):
-        for j in range(b, a + T.int64(10)):
-            C[T.max(T.min(j - i, T.int64(15)), T.int64(0)), 0] += 1
+def main(a: T.{outer}, b: T.{inner}, C: T.Buffer((16, 16), "int32")):
+    for i in range({loops[0]}):
+        for j in range({loops[1]}):
+            C[T.Cast("int32", T.max(T.min(j - i, 15), 0)), 0] += 1
 """)
     )
     sch.fuse("i", "j")
-    agree(sch.func.script(), *[(0, b) for b in (3, 9, -1, -(2**32) + 5)])
+    agree(sch.func.script(), *scalars)
 
 
 def test_memory_is_as_large_as_where_a_loop_did_not_run() -> None:

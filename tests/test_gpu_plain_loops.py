@@ -167,6 +167,43 @@ def main(N: T.Buffer((3,), "{dtype}"), A: T.Buffer((8,), "int32")):
 
 
 @gpu_devices.both
+@pytest.mark.parametrize("loop", ["range(N[0])", 'T.thread_binding(N[0], thread="threadIdx.x")'])
+def test_the_host_reads_how_many_threads_there_are(target: str, loop: str) -> None:
+    source = f"""
+@T.prim_func
+def main(N: T.Buffer((1,), "int32"), B: T.Buffer((16,), "int32")):
+    for i in {loop}:
+        B[i] = B[i] * 3 + 1
+"""
+    for count in (0, 2, 16):
+        numbers = np.arange(16, dtype="int32")
+        ls.build(func_of(source), target=target)(np.full(1, count, "int32"), numbers)
+        expected = np.arange(16)
+        expected[:count] = expected[:count] * 3 + 1
+        np.testing.assert_array_equal(numbers, expected)
+
+
+@gpu_devices.both
+def test_a_return_leaves_the_function_and_not_a_kernel(target: str) -> None:
+    source = """
+@T.prim_func
+def main(N: T.Buffer((1,), "int32"), B: T.Buffer((8,), "int32"), n: T.int32):
+    with T.Assert(n > 0, "n is positive"):
+        B[1] = n
+    if N[0] > 2:
+        B[0] = 77
+        return
+    for i in range(8):
+        B[i] = 5
+"""
+    run = ls.build(func_of(source), target=target)
+    for count, expected in ((1, [5] * 8), (3, [77, 4] + [0] * 6)):
+        numbers = np.zeros(8, "int32")
+        run(np.full(1, count, "int32"), numbers, 4)
+        np.testing.assert_array_equal(numbers, expected)
+
+
+@gpu_devices.both
 def test_a_loop_of_unknown_length_without_kernels_is_run_by_one_thread(target: str) -> None:
     source = """
 @T.prim_func

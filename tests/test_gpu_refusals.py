@@ -167,6 +167,20 @@ def test_what_no_kernel_can_do_is_refused(code: str) -> None:
     assert text in str(error)
 
 
+def test_a_return_from_a_thread_is_refused() -> None:
+    func = ls.from_source("""
+@T.prim_func
+def main(A: T.Buffer((8,), "float32")):
+    for j in T.thread_binding(8, thread="threadIdx.x"):
+        if j > 3:
+            return
+        A[j] = T.float32(1)
+""")
+    error = refused(func, "opencl")
+    assert error.code == "kernel_can_do_it"
+    assert "target opencl: a return cannot stand in a kernel (main_kernel)" in str(error)
+
+
 def test_functions_that_call_each_other_are_refused() -> None:
     module = ls.from_source("""
 @I.ir_module

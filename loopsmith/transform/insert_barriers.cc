@@ -50,6 +50,13 @@ class BarrierInserter {
   explicit BarrierInserter(const Launch& launch)
       : conflicts_(launch.threads), written_(written_memory(launch.body)) {
     for (const Ptr<For>& loop : launch.threads) own_.insert(loop->loop_var.get());
+    pre_order_visit(launch.body, [&](const Ref& ref) {
+      const auto* load = ref.as<BufferLoad>();
+      const Buffer* read = load ? load->buffer.get() : nullptr;
+      uses_results_ = uses_results_ || (read && is_global(memory_scope(*read)) &&
+                                        written_.contains(read->data.get()));
+      return !uses_results_;
+    });
   }
 
   Stmt run(const Stmt& body) {
@@ -152,8 +159,8 @@ class BarrierInserter {
       const auto* load = ref.as<BufferLoad>();
       const auto* store = ref.as<BufferStore>();
       const Buffer* buffer = load ? load->buffer.get() : store ? store->buffer.get() : nullptr;
-      found = found || (buffer && memory_scope(*buffer) == MemoryScope::global &&
-                        written_.contains(buffer->data.get()));
+      found = found ||
+              (buffer && is_global(memory_scope(*buffer)) && written_.contains(buffer->data.get()));
       return !found;
     });
     return found || access.is_opaque;
@@ -170,7 +177,7 @@ class BarrierInserter {
         const bool is_global = is_global_conflict(first) && is_global_conflict(second);
         if (scope && (scope == MemoryScope::global || !is_global)) continue;
         if (may_conflict(first, second)) {
-          scope = is_global ? MemoryScope::global : MemoryScope::shared;
+          scope = is_global || uses_results_ ? MemoryScope::global : MemoryScope::shared;
         }
       }
     }
@@ -410,6 +417,9 @@ class BarrierInserter {
   ThreadConflicts conflicts_;
   std::unordered_set<const Object*> written_;  ///< By pointer.
   std::unordered_set<const Object*> own_;      ///< Variables that differ from thread to thread.
+  /// The kernel reads global memory that it writes: each barrier orders that as well, since what
+  /// is before it is not looked at again.
+  bool uses_results_ = false;
   std::vector<Stmt> around_;
 };
 

@@ -10,18 +10,18 @@
 namespace loopsmith {
 namespace {
 
-/// True of what one thread may run for the host: it stores, has no loops that could be bound, and
-/// no memory but variables.
+/// True of what one thread may run for the host: it stores, has no loops that could be bound and no
+/// memory but variables, and leaves nothing that is outside of it.
 bool is_loose(const Stmt& stmt) {
   bool stores = false, is_left = false;
   pre_order_visit(stmt, [&](const Ref& ref) {
     const auto* allocate = ref.as<Allocate>();
     const bool is_memory = allocate && !is_local(memory_scope(*allocate->buffer_var.get()));
     stores = stores || ref.is<BufferStore>();
-    is_left = is_left || is_memory || ref.is<For>();
+    is_left = is_left || is_memory || ref.is<For>() || ref.is<Return>() || ref.is<AssertStmt>();
     return !is_left && !is_expr(*ref.get());
   });
-  return stores && !is_left;
+  return stores && !is_left && !leaves_loop(stmt);
 }
 
 Stmt by_one_thread(std::vector<Stmt> statements) {

@@ -26,7 +26,7 @@ class HostDeviceSplitter {
     Rewriter rewrite;
     rewrite.on<For>([&](const For& loop) -> Stmt {
       const Stmt stmt(&loop);
-      return !is_launch_loop(stmt) ? rewrite.children(loop) : launch(stmt);
+      return !is_launch_loop(stmt) ? rewrite.children(loop) : launch(stmt, rewrite);
     });
     rewrite.on<Allocate>(
         [&](const Allocate& allocate) { return device_memory(allocate, rewrite); });
@@ -56,7 +56,7 @@ class HostDeviceSplitter {
   }
 
  private:
-  Stmt launch(const Stmt& stmt) {
+  Stmt launch(const Stmt& stmt, Rewriter& rewrite) {
     const std::string name = kernels_.empty()
                                  ? func_.name() + "_kernel"
                                  : fmt::format("{}_kernel_{}", func_.name(), kernels_.size());
@@ -64,7 +64,7 @@ class HostDeviceSplitter {
     std::vector<Expr> args{string_imm(name)};
     using enum ThreadAxis;
     for (const ThreadAxis axis : {block_x, block_y, block_z, thread_x, thread_y, thread_z}) {
-      args.push_back(extent_of(parts, axis));
+      args.push_back(rewrite(extent_of(parts, axis)));
     }
     const std::vector<Ptr<Var>> variables = kernel_arguments(stmt);
     for (const Ptr<Var>& variable : variables) args.push_back(argument(variable));
@@ -135,7 +135,7 @@ class HostDeviceSplitter {
   /// Memory for the time of `body`, asked of the device.
   Stmt device_memory(const Allocate& allocate, Rewriter& rewrite) {
     Expr bytes = int_imm(i64, allocate.dtype.bytes());
-    for (const Expr& extent : allocate.extents) bytes = bytes * cast(i64, extent);
+    for (const Expr& extent : allocate.extents) bytes = bytes * rewrite(cast(i64, extent));
     const Ptr<Var> address = var(allocate.buffer_var->name + "_address", i64);
     const Ptr<Var> memory = var(allocate.buffer_var->name, handle_type);
     memory_[allocate.buffer_var] = memory;

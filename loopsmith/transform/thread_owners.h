@@ -19,13 +19,13 @@ struct ThreadPair {
 
 /// True when each element that both use, one of them to write it, belongs to one thread.
 ///
-/// Theorem (mixed radix). Let an index be b + sum s_i a_i in the one access and b + sum s_i c_i in
-/// the other, with digits 0 <= a_i, c_i < e_i and weights s_{i+1} >= s_i e_i > 0, and b alike in
-/// all threads. Where the indices are equal, so are all pairs of digits: the heaviest that differ
-/// would outweigh the rest, as sum_{j<i} s_j (e_j - 1) <= sum_{j<i} (s_{j+1} - s_j) < s_i. So
-/// if a_i and c_i are the same digit of a thread's variable, and such digits of all indices make up
-/// the variables, two accesses to one element are of one thread. An access without a digit of some
-/// weight has 0 there.
+/// Theorem (mixed radix), of one buffer whose different indices are different elements. Let an
+/// index be b + sum s_i a_i in the one access and b + sum s_i c_i in the other, with digits 0 <=
+/// a_i, c_i < e_i and weights s_{i+1} >= s_i e_i > 0, and b alike in all threads. Where the indices
+/// are equal, so are all pairs of digits: the heaviest that differ would outweigh the rest, as
+/// sum_{j<i} s_j (e_j - 1) <= sum_{j<i} (s_{j+1} - s_j) < s_i. So if a_i and c_i are the same digit
+/// of a thread's variable, and such digits of all indices make up the variables, two accesses to
+/// one element are of one thread. An access without a digit of some weight has 0 there.
 bool are_of_one_thread(const ThreadPair& pair);
 
 }  // namespace loopsmith

@@ -167,7 +167,7 @@ void CWriter::new_statement(const Stmt& stmt) {
       const Expr& expr = static_cast<const Evaluate&>(node).value;
       if (expr.is<IntImm>()) return;
       const auto* call = expr.as<Call>();
-      if (call && call->op == op("ret")) return leave_with(call->args[0]);
+      if (call && call->op == op("ret")) return leave_with(*stmt.get(), call->args[0]);
       remark(node);
       if (call && call->op == op("tvm_storage_sync") && module_.dialect.is_device) {
         return wait_for_threads(*call);
@@ -189,7 +189,7 @@ void CWriter::new_statement(const Stmt& stmt) {
     case kind_of<While>: return loop_while(static_cast<const While&>(node));
     case kind_of<Break>: return jump(/*to_end=*/true, stmt);
     case kind_of<Continue>: return jump(/*to_end=*/false, stmt);
-    case kind_of<Return>: return leave_with(static_cast<const Return&>(node).value);
+    case kind_of<Return>: return leave_with(node, static_cast<const Return&>(node).value);
     default: break;
   }
   check(false, "codegen", "a statement {} was not lowered", node_info(node).name);
@@ -391,9 +391,9 @@ void CWriter::jump(bool to_end, const Stmt& stmt) {
   line(to_end ? "break;" : "continue;");
 }
 
-void CWriter::leave_with(const Expr& result) {
+void CWriter::leave_with(const Object& at, const Expr& result) {
   if (module_.dialect.is_device) {
-    refuse_on_device(*result.get(), "a return", "put what follows under a condition");
+    refuse_on_device(at, "a return", "put what follows under a condition");
   }
   require(!is_loop_body_, "return_in_parallel_loop", hint("make the loop serial"),
           "Return leaves a parallel loop");

@@ -218,7 +218,7 @@ class CWriter {
   void loop_while(const While& loop);
   void parallel_loop(const For& loop);
   void jump(bool to_end, const Stmt& stmt);
-  void leave_with(const Expr& result);
+  void leave_with(const Object& at, const Expr& result);
   /// A block in braces, after `head`: `for (...) {`.
   void block(const std::string& head, const std::function<void()>& body);
   /// Runs `emit` once for each lane of the vectors `roots`: in a loop, or one by one where a lane

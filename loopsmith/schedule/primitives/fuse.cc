@@ -92,13 +92,10 @@ LoopRV commit_fuse(Schedule& schedule, FusePlan&& plan) {
   Analyzer analyzer;
   learn_sizes(schedule, function, analyzer);
   for (const LoopRV loop : plan.loops) {
-    // Of two that are below zero, as those of range(3, 1), the product is not.
-    const Expr& own = schedule.get(loop).extent;
-    Expr extent = cast(type, own);
-    // Below zero in one of two loops is below zero in the product, unless that wraps around.
-    const bool is_first_of_two = loop == plan.loops[0] && plan.loops.size() == 2;
-    const bool may_be_below = !(is_first_of_two && own.dtype().bits <= 32);
-    if (may_be_below && !analyzer.can_prove(extent >= 0)) extent = max(extent, int_imm(type, 0));
+    // Of two that are below zero, as those of range(3, 1), the product is not; and a product of one
+    // that is may be no number of its type.
+    Expr extent = cast(type, schedule.get(loop).extent);
+    if (!analyzer.can_prove(extent >= 0)) extent = max(extent, int_imm(type, 0));
     fused.extent = fused.extent * extent;
   }
 

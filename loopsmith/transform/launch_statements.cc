@@ -48,7 +48,7 @@ Stmt by_one_thread(std::vector<Stmt> statements) {
 Stmt launched(const Stmt& stmt) {
   return deep_call([&]() -> Stmt {
     if (is_loose(stmt)) return by_one_thread({stmt});
-    if (stmt.is<For>() && !has_launch(stmt)) return stmt;
+    if (!has_launch(stmt) && contains<For>(stmt)) return stmt;
     if (is_launch_loop(stmt)) return stmt;
     if (const auto* sequence = stmt.as<SeqStmt>()) {
       std::vector<Stmt> result, loose;

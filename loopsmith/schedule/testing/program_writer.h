@@ -47,7 +47,7 @@ struct Axis {
   Index value;       ///< What the body of the block reads.
   std::string name;  ///< Of the loop.
   AxisKind kind = AxisKind::spatial;
-  bool is_loop = false;  ///< No axis: the body reads the loop itself.
+  bool is_loop = false;  ///< Of a block without axes, whose body reads the loop itself.
 };
 
 /// Draws one program, line by line.

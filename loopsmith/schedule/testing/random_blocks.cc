@@ -77,16 +77,15 @@ void ProgramWriter::block() {
 
 std::vector<Axis> ProgramWriter::draw_axes() {
   std::vector<Axis> axes;
+  if (!is_plain_ && draw_.chance(5)) {
+    for (const Index& loop : loops_) axes.push_back({.value = loop, .is_loop = true});
+    return axes;
+  }
   const bool reduces = draw_.chance(40);
   for (std::size_t i = 0; i < loops_.size(); ++i) {
     const Index& loop = loops_[i];
     if (loops_.size() > 1 && draw_.chance(4)) continue;
     Axis axis{loop, loop.text};
-    if (!is_plain_ && draw_.chance(4)) {
-      axis.is_loop = true;
-      axes.push_back(axis);
-      continue;
-    }
     axis.value.text = "v" + loop.text;
     axis.kind = reduces && draw_.chance(45) ? AxisKind::reduction : AxisKind::spatial;
     const bool is_number = loop.symbol.empty();

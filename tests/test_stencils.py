@@ -142,3 +142,40 @@ def test_long_chains_are_scheduled_soon():
     start = time.process_time()
     ls.default_schedule([image, below])
     assert time.process_time() - start < 3  # Cubic time would be 14 s.
+
+
+STEPS = {
+    "square": lambda x, i, j: x[i, j] * x[i, j] * 0.5 + x[i, j],
+    "shared": lambda x, i, j: (lambda v: v * v * 0.5 + v)(x[i, j]),
+    "exp": lambda x, i, j: te.exp(-0.5 * x[i, j]) + 0.5 * x[i, j],
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_chains_that_read_twice_stay_small(name: str):
+    image = te.placeholder((1000, 1000), name="A")
+    below = image
+    for n in range(30):
+        below = te.compute(
+            (1000, 1000), lambda i, j, x=below: STEPS[name](x, i, j), name=f"stage_{n}"
+        )
+    sch = ls.default_schedule([image, below])
+    assert len(sch.mod.script()) < 200_000  # Inlined into one, 2^30 terms.
+    text = str(sch.trace)
+    assert (text.count("sch.compute_inline(") == 0) == (name == "exp")
+
+
+def test_pointwise_chains_are_not_computed_in_strips():
+    image = te.placeholder((2000, 2000), name="A")
+    values = [image]
+    for n in range(10):
+        values.append(
+            te.compute(
+                (2000, 2000),
+                lambda i, j, x=values[-1], y=values[max(0, n - 1)]: (
+                    te.exp(0.3 * x[i, j]) + 0.5 * y[i, j]
+                ),
+                name=f"stage_{n}",
+            )
+        )
+    assert "sch.compute_at(" not in str(ls.default_schedule([image, values[-1]]).trace)

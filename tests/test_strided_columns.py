@@ -76,3 +76,10 @@ def test_strides_are_scheduled_by_steps():
         again = tir.Schedule(func)
         sch.trace.apply_to_schedule(again)
         ls.assert_structural_equal(again.mod, sch.mod)
+
+
+@pytest.mark.parametrize(("taps", "stride"), [(16, 4), (12, 4), (12, 3), (16, 2)])
+@pytest.mark.parametrize("dtype", ["float32", "uint8"])
+def test_rows_that_fill_vectors_are_reduced_in_lanes(taps: int, stride: int, dtype: str):
+    sch = ls.default_schedule(pooling(224, taps, stride, dtype))
+    assert "sch.rfactor(" in str(sch.trace)

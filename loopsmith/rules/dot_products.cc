@@ -97,7 +97,7 @@ std::optional<DotProduct> dot_product_of(const Nest& nest, const Axis& vector_ax
   if (constant_extent(vector_axis).value_or(0) < dot.lanes) return std::nullopt;
   std::optional<DotProduct> found = StepsChoice(dot, row_axis).best(nest.reduction());
   if (!found) return std::nullopt;
-  // What signs cost is then taken off once for two groups, where no more steps are added for that.
+  // Two groups share one correction of signs, unless that would need more padding.
   const std::int64_t steps = *constant_extent(found->steps);
   const bool is_signed = dot.row.dtype() == i8 && dot.column.dtype() == i8;
   const bool are_two = steps % (2 * dot.group) == 0 || steps % dot.group != 0;

@@ -22,18 +22,56 @@ constexpr int cheap = 8;
 /// What a call of a function like exp counts for.
 constexpr int cost_of_call = 12;
 
+/// Lowering sees what is inlined at several places at each of them: results of chains would grow
+/// without bound.
+constexpr std::int64_t max_operations = 384;
+
+bool is_function(const Ref& ref) {
+  return ref.is<Call>() && ref.as<Call>()->op != op("if_then_else");
+}
+
 /// How many operations the value takes; those in indices are not counted.
 int cost_of(const Expr& value) {
   int cost = 0;
   pre_order_visit(value, [&](const Ref& ref) {
     if (ref.is<Call>()) {
-      cost += ref.as<Call>()->op == op("if_then_else") ? 1 : cost_of_call;
+      cost += is_function(ref) ? cost_of_call : 1;
     } else if (!ref.is<Var>() && !ref.is<IntImm>() && !ref.is<FloatImm>() && !ref.is<Buffer>()) {
       ++cost;
     }
     return !ref.is<BufferLoad>();
   });
   return cost;
+}
+
+bool calls_function(const Expr& value) {
+  bool calls = false;
+  pre_order_visit(value, [&](const Ref& ref) {
+    calls = calls || is_function(ref);
+    return !calls && !ref.is<BufferLoad>();
+  });
+  return calls;
+}
+
+/// How many operations the value takes if what is shared in it is computed at each place.
+std::int64_t operations_in(const Expr& value) {
+  constexpr std::int64_t most = 1 << 20;
+  std::unordered_map<const Object*, std::int64_t> known;
+  post_order_visit(value, [&](const Ref& ref) {
+    std::int64_t operations = 1;
+    if (!ref.is<BufferLoad>()) {
+      for_each_child(*ref.get(), [&](const Ref& child, Role) {
+        const auto inside = known.find(child.get());
+        if (inside != known.end()) operations = std::min(most, operations + inside->second);
+      });
+    }
+    known[ref.get()] = operations;
+  });
+  return known[value.get()];
+}
+
+std::int64_t operations_in(const Nest& nest) {
+  return operations_in(nest.body.as<BufferStore>()->value);
 }
 
 /// `buffer[axes] = value`, for each point once.
@@ -184,11 +222,29 @@ bool saves_images(const std::vector<const Nest*>& own, const std::vector<Produce
     const auto points = point_count(nest.axes);
     if (!points) return false;
     Nest joined = nest;
-    for (const Producer& producer : producers) replace_loads(joined, producer);
+    for (const Producer& producer : producers) {
+      if (calls_function(producer.value) && count_loads(nest, producer.buffer) > 1) return false;
+      replace_loads(joined, producer);
+      if (operations_in(joined) > max_operations) return false;
+    }
     apart += static_cast<double>(*points) * vector_cost(nest, machine);
     together += static_cast<double>(*points) * vector_cost(joined, machine);
   }
   return together < apart;
+}
+
+/// Whether inlining leaves the readers small, or puts the value at one place of them alone.
+bool stays_small(const Producer& producer, const std::set<std::size_t>& readers,
+                 const Program& program) {
+  return std::ranges::all_of(readers, [&](std::size_t reader) {
+    const Nest& nest = *program.parts[reader].nest;
+    if (!nest.body.is<BufferStore>()) return true;
+    Nest joined = nest;
+    replace_loads(joined, producer);
+    const std::int64_t operations = operations_in(joined);
+    return operations <= max_operations ||
+           operations <= operations_in(nest) + operations_in(producer.value);
+  });
 }
 
 bool is_worth_inlining(const Producer& producer, const Program& program, std::size_t place,
@@ -207,7 +263,8 @@ bool is_worth_inlining(const Producer& producer, const Program& program, std::si
   }
   const int cost = cost_of(producer.value);
   if (!each_once) return cost <= 1;
-  return loads <= 1 || cost * loads <= cheap ||
+  if (loads <= 1) return stays_small(producer, readers, program);
+  return cost * loads <= cheap ||
          saves_images({&*program.parts[place].nest}, {producer}, readers, program, machine);
 }
 

@@ -58,7 +58,7 @@ ColumnCut cut_of(std::int64_t columns, std::int64_t lanes, const CpuModel& machi
 std::optional<Axis> columns_of(const Nest& nest) {
   const std::optional<Axis> along = contiguous_axis(nest);
   if (!along || along->reduce || row_axis_of(nest, *along)) return {};
-  return are_in_lines(nest, *along) ? along : std::nullopt;
+  return stride_in_lines(nest, *along) ? along : std::nullopt;
 }
 
 bool is_apart(const Nest& nest, const Axis& along) {

@@ -18,15 +18,20 @@ namespace {
 /// whole and shuffled.
 constexpr std::int64_t shortest_row = 5;
 
+/// By measurement, lanes chosen of lines are faster than partial results where a row and the stride
+/// of results cover fewer elements than this, and than two vectors.
+constexpr std::int64_t max_line_elements = 32;
+
 /// True when results lie beside each other where what is reduced does, too: vectors of results need
 /// no partial ones. Of short rows, also where that lies a few elements apart.
-bool walks_across_results(const Nest& nest, bool has_short_rows) {
+bool walks_across_results(const Nest& nest, std::int64_t extent, std::int64_t lanes) {
   const std::optional<Axis> along = contiguous_axis(nest);
   if (!along) return false;
-  return (has_short_rows && are_in_lines(nest, *along)) ||
-         std::ranges::none_of(accesses_in(nest), [&](const NestAccess& access) {
-           return stride_along(access, along->var) == Stride::other;
-         });
+  const auto stride = stride_in_lines(nest, *along);
+  if (stride && extent * *stride < std::min(2 * lanes, max_line_elements)) return true;
+  return std::ranges::none_of(accesses_in(nest), [&](const NestAccess& access) {
+    return stride_along(access, along->var) == Stride::other;
+  });
 }
 
 }  // namespace
@@ -41,7 +46,7 @@ bool schedule_rows(Schedule& schedule, const Subject& subject, const RuleContext
   const auto extent = constant_extent(reduction->axis);
   const LaneShape shape = lane_shape(extent, lanes_of(nest, context.machine));
   if (!extent || *extent < shortest_row || shape.lanes <= 1 ||
-      walks_across_results(nest, *extent < 2 * shape.lanes)) {
+      walks_across_results(nest, *extent, shape.lanes)) {
     return false;
   }
 

@@ -7,6 +7,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
 #include "loopsmith/rules/peel_boundaries.h"
 #include "loopsmith/rules/strategy.h"
 #include "loopsmith/rules/vector_cost.h"
@@ -89,11 +90,22 @@ std::optional<RowWindow> window_of(const StencilStage& reader, const StencilStag
   return window;
 }
 
+/// Whether a point of `reader` reads several elements of the buffer.
+bool reads_neighbours(const Nest& reader, const Ptr<Buffer>& buffer) {
+  std::vector<NestAccess> accesses = accesses_in(reader);
+  std::erase_if(accesses, [&](const NestAccess& access) { return !access.buffer.same_as(buffer); });
+  return std::ranges::any_of(accesses, [&](const NestAccess& access) {
+    return !std::ranges::equal(access.indices, accesses[0].indices,
+                               [](const Expr& a, const Expr& b) { return structural_equal(a, b); });
+  });
+}
+
 /// A stage, and who reads its result.
 struct Candidate {
   StencilStage stage;
-  double cost = 0;        ///< Of a vector.
-  bool may_join = false;  ///< Whether it may be computed where stages read it.
+  double cost = 0;         ///< Of a vector.
+  bool may_join = false;   ///< Whether it may be computed where stages read it.
+  bool is_window = false;  ///< Whether a reader takes several elements for one of its own.
   std::vector<std::pair<std::size_t, RowWindow>> readers = {};  ///< Those, by their numbers.
 };
 
@@ -141,7 +153,9 @@ class GroupSearch {
     for (std::size_t last = stages_.size(); last-- > 0;) {
       if (!stages_[last] || is_taken_[last]) continue;
       const std::vector<std::size_t> members = members_for(last);
-      if (members.size() < 2) continue;
+      // Chains without windows are no stencils: rows of them are fused without strips.
+      const auto is_window = [&](std::size_t part) { return stages_[part]->is_window; };
+      if (std::ranges::none_of(members.begin() + 1, members.end(), is_window)) continue;
       const std::int64_t rows = rows_of_strips(members);
       if (rows == 0) continue;
       StencilGroup group{.last = stage(last), .producers = {}, .rows = rows};
@@ -175,6 +189,7 @@ class GroupSearch {
       const auto window = window_of(stage(reader), candidate.stage);
       if (!window) return;
       candidate.readers.emplace_back(reader, *window);
+      candidate.is_window = candidate.is_window || reads_neighbours(stage(reader).nest, buffer);
     }
     candidate.may_join = true;
   }
@@ -238,7 +253,7 @@ class GroupSearch {
     for (std::int64_t strips = strips_a_core; strips > 0; strips /= 2) {
       const std::int64_t rows = rows_for_tasks(members, strips * machine_.cores);
       if (rows == 0 || !pays(members, rows)) continue;
-      // Somewhat fewer, where all strips are whole then.
+      // Prefer a divisor of the rows, so that no strip is cut.
       const std::int64_t all = *constant_extent(stage(members[0]).row);
       for (std::int64_t fewer = rows; 2 * fewer > rows; --fewer) {
         if (all % fewer == 0 && pays(members, fewer)) return fewer;

@@ -161,8 +161,6 @@ def test_chains_that_read_twice_stay_small(name: str):
         )
     sch = ls.default_schedule([image, below])
     assert len(sch.mod.script()) < 200_000  # Inlined into one, 2^30 terms.
-    text = str(sch.trace)
-    assert (text.count("sch.compute_inline(") == 0) == (name == "exp")
 
 
 def test_pointwise_chains_are_not_computed_in_strips():

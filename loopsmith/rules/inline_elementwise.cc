@@ -8,6 +8,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/rules/look_up.h"
+#include "loopsmith/rules/neighbour_reads.h"
 #include "loopsmith/rules/strategy.h"
 #include "loopsmith/rules/subject.h"
 #include "loopsmith/rules/vector_cost.h"
@@ -198,6 +199,8 @@ bool fills_vectors(const Nest& nest, const CpuModel& machine) {
 
 /// Smaller intermediates are in the first cache.
 constexpr std::int64_t min_image_bytes = std::int64_t{1} << 16;
+/// Estimates that differ by less say nothing.
+constexpr double min_gain = 0.9;
 
 /// Whether the readers of large intermediates are faster where they compute what they read; all
 /// producers are read by nests that are among `readers` alone.
@@ -208,6 +211,13 @@ bool saves_images(const std::vector<const Nest*>& own, const std::vector<Produce
     return fills_vectors(*program.parts[reader].nest, machine);
   };
   if (!std::ranges::all_of(readers, fills)) return false;
+  const bool are_filters =
+      std::ranges::any_of(own, [](const Nest* nest) { return reads_neighbours(*nest); }) ||
+      std::ranges::any_of(readers, [&](std::size_t reader) {
+        return reads_neighbours(*program.parts[reader].nest);
+      });
+  // Rows of what computes each element of the same elements are fused, and stay near.
+  if (!are_filters) return false;
   double apart = 0, together = 0;
   for (const Nest* nest : own) {
     const auto points = point_count(nest->axes);
@@ -230,7 +240,7 @@ bool saves_images(const std::vector<const Nest*>& own, const std::vector<Produce
     apart += static_cast<double>(*points) * vector_cost(nest, machine);
     together += static_cast<double>(*points) * vector_cost(joined, machine);
   }
-  return together < apart;
+  return together < min_gain * apart;
 }
 
 /// Whether inlining leaves the readers small, or puts the value at one place of them alone.

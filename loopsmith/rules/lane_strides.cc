@@ -12,6 +12,8 @@ namespace {
 /// Elements so far apart are loaded as vectors, without masks: codegen/llvm/emit_memory.cc.
 constexpr std::int64_t max_lane_stride = 4;
 
+}  // namespace
+
 std::optional<std::int64_t> stride_in_lines(const NestAccess& access, const Axis& axis) {
   if (stride_along(access, axis.var) != Stride::other) return 1;
   if (access.is_store || !access.buffer->strides.empty()) return std::nullopt;
@@ -25,8 +27,6 @@ std::optional<std::int64_t> stride_in_lines(const NestAccess& access, const Axis
   if (!stride || *stride <= 1 || *stride > max_lane_stride) return std::nullopt;
   return *stride;
 }
-
-}  // namespace
 
 std::optional<std::int64_t> stride_in_lines(const Nest& nest, const Axis& axis) {
   std::int64_t largest = 1;

@@ -7,7 +7,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/structural.h"
+#include "loopsmith/rules/neighbour_reads.h"
 #include "loopsmith/rules/peel_boundaries.h"
 #include "loopsmith/rules/strategy.h"
 #include "loopsmith/rules/vector_cost.h"
@@ -88,16 +88,6 @@ std::optional<RowWindow> window_of(const StencilStage& reader, const StencilStag
     }
   }
   return window;
-}
-
-/// Whether a point of `reader` reads several elements of the buffer.
-bool reads_neighbours(const Nest& reader, const Ptr<Buffer>& buffer) {
-  std::vector<NestAccess> accesses = accesses_in(reader);
-  std::erase_if(accesses, [&](const NestAccess& access) { return !access.buffer.same_as(buffer); });
-  return std::ranges::any_of(accesses, [&](const NestAccess& access) {
-    return !std::ranges::equal(access.indices, accesses[0].indices,
-                               [](const Expr& a, const Expr& b) { return structural_equal(a, b); });
-  });
 }
 
 /// A stage, and who reads its result.

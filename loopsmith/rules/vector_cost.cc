@@ -7,6 +7,7 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/rules/lane_strides.h"
 #include "loopsmith/rules/strategy.h"
 
 namespace loopsmith {
@@ -14,12 +15,15 @@ namespace {
 
 /// By measurement of filters on Zen 4 with vectors of 64 bytes.
 constexpr double operation_cost = 0.5, store_cost = 1.0, call_cost = 24.0;
+/// Of a load whose elements are widened, and of one whose lanes are gathered.
+constexpr double widening_cost = 1.0, gather_cost = 8.0;
 constexpr double near_cost = 2.0, far_cost = 4.0;
 constexpr double cache_line_bytes = 64.0;
 
 class ElementCost {
  public:
-  ElementCost(std::int64_t lanes, const CpuModel& machine) : lanes_(lanes), machine_(machine) {}
+  ElementCost(const Nest& nest, const CpuModel& machine)
+      : lanes_(lanes_of(nest, machine)), column_(contiguous_axis(nest)), machine_(machine) {}
 
   /// What is shared in the tree is computed once.
   double of(const Expr& value) {
@@ -27,7 +31,10 @@ class ElementCost {
       if (!seen_.insert(ref.get()).second) return false;
       const auto* load = ref.as<BufferLoad>();
       if (load) {
-        note(*load);
+        note(*load, 0);
+      } else if (const BufferLoad* narrow = widened(ref)) {
+        note(*narrow, widening_cost);
+        return false;
       } else if (!ref.is<Var>() && !ref.is<IntImm>() && !ref.is<FloatImm>()) {
         const auto* call = ref.as<Call>();
         const bool is_function = call && call->op != op("if_then_else");
@@ -39,6 +46,12 @@ class ElementCost {
   }
 
  private:
+  static const BufferLoad* widened(const Ref& ref) {
+    const auto* cast = ref.as<Cast>();
+    const auto* load = cast ? cast->value.as<BufferLoad>() : nullptr;
+    return load && load->dtype.bytes() < cast->dtype.bytes() ? load : nullptr;
+  }
+
   static bool adds_product(const Ref& sum) {
     if (!sum.is<Add>() && !sum.is<Sub>()) return false;
     bool has_product = false;
@@ -47,14 +60,17 @@ class ElementCost {
     return has_product;
   }
 
-  void note(const BufferLoad& load) {
+  void note(const BufferLoad& load, double extra) {
     BufferLoad copy = load;
     for (Expr& index : copy.indices) index = analyzer_.simplify(index);
     const bool is_across = crosses_lines(copy);
     const Digest digest = structural_hash(make(std::move(copy)));
     if (std::ranges::find(loads_, digest) != loads_.end()) return;
     loads_.push_back(digest);
-    loads_cost_ += is_across ? 1.0 + machine_.vector_bytes / cache_line_bytes : 1.0;
+    const double cost = is_across ? 1.0 + machine_.vector_bytes / cache_line_bytes : 1.0;
+    const auto stride =
+        column_ ? stride_in_lines(NestAccess{load.buffer, load.indices}, *column_) : 1;
+    loads_cost_ += stride ? cost * static_cast<double>(*stride) + extra : gather_cost;
   }
 
   /// Whether vectors start between lines: their rows, or their offsets, are no whole vectors.
@@ -76,6 +92,7 @@ class ElementCost {
   }
 
   std::int64_t lanes_;
+  std::optional<Axis> column_;
   const CpuModel& machine_;
   Analyzer analyzer_;
   std::unordered_set<const Object*> seen_;
@@ -87,7 +104,7 @@ class ElementCost {
 
 double vector_cost(const Nest& nest, const CpuModel& machine) {
   const auto* store = nest.body.as<BufferStore>();
-  return store ? ElementCost(lanes_of(nest, machine), machine).of(store->value) : store_cost;
+  return store ? ElementCost(nest, machine).of(store->value) : store_cost;
 }
 
 double keeping_cost(std::int64_t bytes, const CpuModel& machine) {

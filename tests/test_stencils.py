@@ -165,15 +165,31 @@ def test_chains_that_read_twice_stay_small(name: str):
 
 def test_pointwise_chains_are_not_computed_in_strips():
     image = te.placeholder((2000, 2000), name="A")
-    values = [image]
+    before, below = image, image
     for n in range(10):
-        values.append(
-            te.compute(
-                (2000, 2000),
-                lambda i, j, x=values[-1], y=values[max(0, n - 1)]: (
-                    te.exp(0.3 * x[i, j]) + 0.5 * y[i, j]
-                ),
-                name=f"stage_{n}",
-            )
+        above = te.compute(
+            (2000, 2000),
+            lambda i, j, x=below, y=before: te.exp(0.3 * x[i, j]) + 0.5 * y[i, j],
+            name=f"stage_{n}",
         )
-    assert "sch.compute_at(" not in str(ls.default_schedule([image, values[-1]]).trace)
+        before, below = below, above
+    assert "sch.compute_at(" not in str(ls.default_schedule([image, below]).trace)
+
+
+def test_binomial_filters_of_bytes_are_kept_in_two_passes():
+    n = 2000
+    image = te.placeholder((n + 2, n + 2), "uint8", name="A")
+    two, four, eight = (tir.const(value, "uint16") for value in (2, 4, 8))
+    wide = te.compute((n + 2, n + 2), lambda i, j: image[i, j].astype("uint16"), name="wide")
+    across = te.compute(
+        (n + 2, n), lambda i, j: wide[i, j] + wide[i, j + 1] * two + wide[i, j + 2], name="across"
+    )
+    down = te.compute(
+        (n, n),
+        lambda i, j: (
+            (across[i, j] + across[i + 1, j] * two + across[i + 2, j] + eight) >> four
+        ).astype("uint8"),
+        name="down",
+    )
+    sch = ls.default_schedule([image, down], target="llvm -mcpu=skylake-avx512")
+    assert str(sch.trace).count("sch.compute_inline(") <= 1  # That of the conversion.

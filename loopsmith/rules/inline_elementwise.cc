@@ -27,16 +27,12 @@ constexpr int cost_of_call = 12;
 /// without bound.
 constexpr std::int64_t max_operations = 384;
 
-bool is_function(const Ref& ref) {
-  return ref.is<Call>() && ref.as<Call>()->op != op("if_then_else");
-}
-
 /// How many operations the value takes; those in indices are not counted.
 int cost_of(const Expr& value) {
   int cost = 0;
   pre_order_visit(value, [&](const Ref& ref) {
     if (ref.is<Call>()) {
-      cost += is_function(ref) ? cost_of_call : 1;
+      cost += is_costly_call(ref) ? cost_of_call : 1;
     } else if (!ref.is<Var>() && !ref.is<IntImm>() && !ref.is<FloatImm>() && !ref.is<Buffer>()) {
       ++cost;
     }
@@ -48,7 +44,7 @@ int cost_of(const Expr& value) {
 bool calls_function(const Expr& value) {
   bool calls = false;
   pre_order_visit(value, [&](const Ref& ref) {
-    calls = calls || is_function(ref);
+    calls = calls || is_costly_call(ref);
     return !calls && !ref.is<BufferLoad>();
   });
   return calls;

@@ -36,9 +36,7 @@ class ElementCost {
         note(*narrow, widening_cost);
         return false;
       } else if (!ref.is<Var>() && !ref.is<IntImm>() && !ref.is<FloatImm>()) {
-        const auto* call = ref.as<Call>();
-        const bool is_function = call && call->op != op("if_then_else");
-        operations_ += is_function ? call_cost : adds_product(ref) ? 0 : operation_cost;
+        operations_ += is_costly_call(ref) ? call_cost : adds_product(ref) ? 0 : operation_cost;
       }
       return !load;
     });
@@ -101,6 +99,11 @@ class ElementCost {
 };
 
 }  // namespace
+
+bool is_costly_call(const Ref& node) {
+  const auto* call = node.as<Call>();
+  return call && call->dtype.is_float() && call->op != op("if_then_else");
+}
 
 double vector_cost(const Nest& nest, const CpuModel& machine) {
   const auto* store = nest.body.as<BufferStore>();

@@ -5,6 +5,9 @@
 
 namespace loopsmith {
 
+/// Whether the node calls a function like exp; shifts and other operations of bits are cheap.
+bool is_costly_call(const Ref& node);
+
 /// Cycles that a vector of results of an elementwise nest takes, of data that is near: each element
 /// loaded once, more where loads cross lines of the cache, or the operations, whichever takes
 /// longer; and the store. A product that is added to something is one operation.

@@ -50,6 +50,7 @@ class PaddingPlanner {
       return Refusal{&loop_is_around_block, {Argument(plan_.loop), Argument(plan_.block)}};
     }
     plan_.copied.assign(first, loops.end());
+    if (block_.iter_vars.empty()) return fail("it has no axes");
     const auto* store = block_.body.as<BufferStore>();
     const auto* choice = store ? store->value.as<Call>() : nullptr;
     if (!choice || choice->op != op("if_then_else")) return fail("it stores no if_then_else");

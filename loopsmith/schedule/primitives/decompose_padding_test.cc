@@ -165,6 +165,15 @@ for i, j in T.grid(70, 8):
   const auto y = get_block(branch, "Y");
   EXPECT_EQ(error_of([&] { decompose_padding(branch, y, get_loops(branch, y)[0]); }),
             start + "it stands inside a statement that is no loop");
+  Schedule bare(program(parameters, R"(
+for i, j in T.grid(70, 8):
+    with T.block("Y"):
+        Y[i, j] = T.if_then_else(3 <= i and i < 67, X[i - 3, j], T.float32(0))
+)"));
+  const auto without_axes = get_block(bare, "Y");
+  EXPECT_EQ(
+      error_of([&] { decompose_padding(bare, without_axes, get_loops(bare, without_axes)[0]); }),
+      start + "it has no axes");
 }
 
 }  // namespace

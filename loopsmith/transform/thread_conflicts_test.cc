@@ -58,7 +58,7 @@ class RandomNests {
   int draw(int end) { return static_cast<int>(draws_() % static_cast<unsigned>(end)); }
 
   Expr digit(const std::vector<Expr>& variables) {
-    const Expr value =
+    const Expr& value =
         variables[static_cast<std::size_t>(draw(static_cast<int>(variables.size())))];
     switch (draw(4)) {
       case 0: return floordiv(value, Expr(2));

@@ -43,7 +43,7 @@ bool writes_what_is_read(const Stmt& stmt, const Expr& expr) {
 class BlockParts {
  public:
   BlockParts(const Block& block, const Block& first, const Block& rest, const PartedBlock& parted)
-      : block_(block), first_(first), rest_(rest) {
+      : block_(block), rest_(rest) {
     const auto of_first = axes_of(first, parted.first_axes),
                of_rest = axes_of(rest, parted.rest_axes);
     is_known_ = of_first && of_rest && !first.init;
@@ -115,7 +115,7 @@ class BlockParts {
            structural_equal(analyzer_.simplify(a), analyzer_.simplify(there));
   }
 
-  const Block &block_, &first_, &rest_;
+  const Block &block_, &rest_;
   bool is_known_ = false;
   Stmt first_body_;  ///< In terms of the block's axes.
   Substitution rest_axes_;

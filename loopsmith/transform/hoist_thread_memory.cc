@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "loopsmith/ir/memory_scope.h"
@@ -110,6 +111,8 @@ class ThreadMemory {
     };
     pre_order_visit(allocate.body, [&](const Ref& ref) {
       if (const auto* decl = ref.as<DeclBuffer>()) is_alone = is_alone && !is_other(decl->buffer);
+      const auto* let = ref.as<LetStmt>();
+      is_alone = is_alone && !(let && let->value.same_as(allocate.buffer_var));
       if (const auto* call = ref.as<Call>()) {
         is_alone = is_alone && std::ranges::none_of(call->args, [&](const Expr& argument) {
                      return argument.same_as(allocate.buffer_var);
@@ -129,17 +132,18 @@ class ThreadMemory {
       return each->buffer_var.same_as(access.buffer->data);
     });
     const Expr count = element_count(**allocate);
-    auto& buffer = buffers_[access.buffer];
-    if (!buffer) {
+    auto known = std::ranges::find_if(
+        buffers_, [&](const auto& each) { return each.first.same_as(access.buffer); });
+    if (known == buffers_.end()) {
       Buffer whole = *access.buffer;
       whole.data = memory_of_all_.at(whole.data);
       whole.shape = {count * threads_};
-      buffer = make(std::move(whole));
+      known = buffers_.insert(buffers_.end(), {access.buffer, make(std::move(whole))});
     }
     const Expr start = thread_ * count;
     const Expr& index = access.indices[0];
     access.indices[0] = cast(i64.with_lanes(index.dtype().lanes), index) + start;
-    access.buffer = buffer;
+    access.buffer = known->second;
     return make(std::move(access));
   }
 
@@ -148,7 +152,7 @@ class ThreadMemory {
   Expr thread_ = int_imm(i64, 0), threads_ = int_imm(i64, 1);
   std::vector<const Allocate*> memory_;
   std::unordered_map<Ptr<Var>, Ptr<Var>, RefHash, RefEqual> memory_of_all_;  ///< By its pointer.
-  std::unordered_map<Ptr<Buffer>, Ptr<Buffer>, RefHash, RefEqual> buffers_;
+  std::vector<std::pair<Ptr<Buffer>, Ptr<Buffer>>> buffers_;  ///< In the order of their uses.
 };
 
 }  // namespace

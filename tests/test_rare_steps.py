@@ -476,50 +476,6 @@ for j in range(6):
     assert outcome(parameters, body, lambda sch: sch.pad_einsum("b", [4])) == "same"
 
 
-def test_a_ring_is_judged_by_what_its_own_step_does():
-    body = """
-B = T.alloc_buffer((18, 18), "int32")
-for i, j in T.grid(18, 18):
-    with T.block("b"):
-        vi, vj = T.axis.remap("SS", [i, j])
-        B[vi, vj] = A[vi, vj] + 1
-for i, j in T.grid(16, 16):
-    with T.block("c"):
-        vi, vj = T.axis.remap("SS", [i, j])
-        C[vi, vj] = B[vi, vj] + B[vi + 2, vj + 2]
-"""
-
-    def steps(sch: tir.Schedule) -> None:
-        outer, inner = sch.split(sch.get_loops("c")[0], [None, 4])
-        sch.compute_at("b", inner)
-        sch.cache_read("b", 0, "global")
-        sch.store_at("b", outer)
-
-    parameters = 'A: T.Buffer((18, 18), "int32"), C: T.Buffer((16, 16), "int32")'
-    assert outcome(parameters, body, steps) == "same"
-
-
-@pytest.mark.parametrize("step", [1, 2])
-def test_elements_may_share_a_place_that_only_one_of_them_needs(step: int):
-    body = f"""
-B = T.alloc_buffer((16,), "int32")
-for i in range({16 // step}):
-    with T.block("b"):
-        vi = T.axis.spatial({16 // step}, i)
-        B[vi * {step}] = A[vi]
-for i in range({16 // step}):
-    with T.block("c"):
-        vi = T.axis.spatial({16 // step}, i)
-        C[vi] = B[vi * {step}] + 1
-"""
-    parameters = 'A: T.Buffer((16,), "int32"), C: T.Buffer((16,), "int32")'
-    expected = "same" if step == 2 else "index_map_is_injective"
-    taken = outcome(
-        parameters, body, lambda sch: sch.transform_layout("b", ("write", 0), lambda i: [i // 2])
-    )
-    assert taken == expected
-
-
 def test_no_part_of_a_loop_without_iterations_is_peeled():
     body = """
 for i in range(0):

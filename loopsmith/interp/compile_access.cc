@@ -166,7 +166,7 @@ void Compiler::store(const BufferStore& store) {
 }
 
 Register Compiler::allocate(const Ptr<Var>& pointer, DataType element, Register count,
-                            std::string_view name, MemoryScope scope, bool is_of_block) {
+                            std::string_view name, MemoryScope scope, bool may_be_private) {
   const bool is_of_threads = is_shared_by_threads(scope);
   code_.allocation_sites.push_back(
       {.name = std::string(name),
@@ -175,8 +175,8 @@ Register Compiler::allocate(const Ptr<Var>& pointer, DataType element, Register 
        .is_per_thread =
            has_threads_ && !region_ && (scope == MemoryScope::local || is_fragment(scope)),
        .is_shared = region_ && is_of_threads,
-       .may_be_private = is_of_block && !is_of_threads,
-       .may_be_of_blocks = is_of_block && (is_of_threads || scope == MemoryScope::local)});
+       .may_be_private = may_be_private && !is_of_threads,
+       .may_be_of_blocks = may_be_private && (is_of_threads || scope == MemoryScope::local)});
   Instr instr{.run = allocate_handler(), .d = fresh(2), .a = count, .b = code_.allocations++};
   instr.data = &code_.allocation_sites.back();
   emit(instr);
@@ -197,7 +197,7 @@ void Compiler::allocate_buffer(const Ptr<Buffer>& buffer) {
   }
   const Register data =
       allocate(buffer->data, buffer->dtype, scalar(count), buffer->name, memory_scope(*buffer),
-               /*is_of_block=*/true);
+               /*may_be_private=*/true);
   define_buffer(buffer, measure(buffer, data));
 }
 

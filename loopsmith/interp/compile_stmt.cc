@@ -130,7 +130,7 @@ void Compiler::new_stmt(const Stmt& s) {
     Expr count = int_imm(i64, 1);
     for (const Expr& extent : n->extents) count = count * cast(i64, extent);
     allocate(n->buffer_var, n->dtype, scalar(count), n->buffer_var->name,
-             memory_scope(*n->buffer_var), /*is_of_block=*/false);
+             memory_scope(*n->buffer_var), /*may_be_private=*/n->extents.empty());
     stmt(n->body);
   } else if (const auto* n = s.as<AllocateConst>()) {
     allocate_constant(*n);

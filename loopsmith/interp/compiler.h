@@ -155,7 +155,7 @@ class Compiler {
   bool is_hash(const Ref& ref) const;
   void refuse_hashed_index(const Expr& index);
   Register allocate(const Ptr<Var>& pointer, DataType element, Register count,
-                    std::string_view name, MemoryScope scope, bool is_of_block);
+                    std::string_view name, MemoryScope scope, bool may_be_private);
   void allocate_buffer(const Ptr<Buffer>& buffer);
   void match(const MatchBufferRegion& view);
   Register moved_pointer(const BufferPlace& place, const Buffer& view);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/dependence/delinearize.h"
+#include "loopsmith/ir/live_values.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
@@ -133,12 +134,22 @@ bool Analysis::is_private(const Ref& memory, int loop) {
 
 bool Analysis::find_private(const Ref& memory, int loop) {
   std::vector<int> uses;
+  Ptr<Buffer> used_elsewhere;
   for (std::size_t i = 0; i < program_.accesses.size(); ++i) {
     const Access& use = program_.accesses[i];
     if (!use.memory.defined()) return false;
     if (!use.memory.same_as(memory)) continue;
-    if (!use.is_local || use.whole || place_of(static_cast<int>(i), loop) < 0) return false;
-    uses.push_back(static_cast<int>(i));
+    if (!use.is_local || use.whole) return false;
+    if (place_of(static_cast<int>(i), loop) >= 0) {
+      uses.push_back(static_cast<int>(i));
+    } else {
+      used_elsewhere = use.buffer;
+    }
+  }
+  if (used_elsewhere) {
+    const For* node = this->loop(loop).as_for();
+    const bool is_known = node && has_one_element(*used_elsewhere);
+    if (!is_known || is_live_after(root_, *node, used_elsewhere)) return false;
   }
   const auto is_covered = [&](int read) {
     return access(read).writes || is_written_before(read, uses, place_of(read, loop) + 1);

@@ -62,7 +62,7 @@ class Analysis {
   DependenceAnswer decide(const Conflict& conflict);
 
   /// True when each iteration of the loop may have its own copy of the memory: nothing outside the
-  /// loop uses it, and what an iteration reads, it wrote before.
+  /// loop reads what it leaves there, and what an iteration reads, it wrote before.
   bool is_private(const Ref& memory, int loop);
   /// True when, within an iteration of the first `depth` loops around it, each element that `read`
   /// accesses was written before by one of the candidates.

@@ -78,7 +78,7 @@ struct DependenceOptions {
   unsigned operations = 5000;
   /// Look for a witness with small sizes and early iterations; else the first one found.
   bool smallest_witness = true;
-  /// Buffers that are allocated around the tree, and that nothing outside it reads or writes.
+  /// Buffers that are allocated around the tree, and of which nobody reads what it stores later.
   std::vector<Ptr<Buffer>> local_buffers = {};
   /// Buffers that blocks in the tree allocate, and that all iterations around these share.
   std::vector<Ptr<Buffer>> shared_buffers = {};
@@ -119,8 +119,8 @@ class Dependences {
   /// body, the second the rest? Loops between it and `second_part` are cut, too.
   DependenceAnswer distributable(const Ptr<Var>& loop, const Stmt& second_part);
 
-  /// May each iteration of the loop have a copy of the buffer, one of `local_buffers`: is it used
-  /// nowhere else, and does an iteration read of it only what it wrote itself?
+  /// May each iteration of the loop have a copy of the buffer, one of `local_buffers`: does nothing
+  /// else read what it leaves there, and does an iteration read only what it wrote itself?
   bool may_be_private(const Ptr<Var>& loop, const Ptr<Buffer>& buffer);
   /// May two statements of one sequence, the second of which stands after the first, change places?
   DependenceAnswer exchangeable(const Stmt& first, const Stmt& second);

@@ -106,7 +106,7 @@ struct Access {
   Update update = Update::none;
   int reduction = -1;     ///< The block whose accumulator this is, by number.
   bool is_init = false;   ///< It stands in the init of that block.
-  bool is_local = false;  ///< Nothing outside the program reads or writes the memory.
+  bool is_local = false;  ///< Nothing outside the program reads what it stores to the memory.
   int private_depth = 0;  ///< Loops around the allocation: their iterations have memory each.
 };
 

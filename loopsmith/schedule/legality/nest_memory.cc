@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/live_values.h"
 #include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/schedule/legality/private_memory.h"
 #include "loopsmith/schedule/queries/analysis.h"
@@ -23,17 +24,33 @@ std::vector<Ptr<Buffer>> memory_of_nest(const Schedule& schedule, NodeId nest,
       return access.is_write && access.buffer == buffer.get();
     });
   };
+  const auto* loop = schedule.as<For>(nest);
+  const auto may_have = [&](const Ptr<Buffer>& buffer) {
+    return is_private_to_iteration(how, memory_scope(*buffer)) || is_one_of(alike, buffer);
+  };
+  const auto is_left = [&](NodeId around, const Ptr<Buffer>& buffer) {
+    return loop && has_one_element(*buffer) &&
+           !is_live_after(schedule.statement(around), *loop, buffer);
+  };
   for (NodeId node = schedule.at(nest).parent; node != no_node; node = schedule.at(node).parent) {
+    const auto* allocate = schedule.as<Allocate>(node);
+    if (allocate && allocate->extents.empty()) {
+      for (const ElementAccess& access : accesses.all) {
+        const Ptr<Buffer> buffer(access.buffer);
+        const bool is_new = access.is_write && !is_one_of(found, buffer) &&
+                            buffer->data.same_as(allocate->buffer_var);
+        if (is_new && may_have(buffer) && is_left(node, buffer)) found.push_back(buffer);
+      }
+    }
     const auto* realize = schedule.as<BlockRealize>(node);
     if (!realize) continue;
     for (const Ptr<Buffer>& buffer : realize->block->alloc_buffers) {
-      const bool is_own =
-          is_private_to_iteration(how, memory_scope(*buffer)) || is_one_of(alike, buffer);
-      if (!is_own || !is_written(buffer)) continue;
+      if (!may_have(buffer) || !is_written(buffer)) continue;
       const BufferAccesses& uses = memory.uses(node, buffer);
+      if (!uses.by_indices_alone()) continue;
       const bool is_alone = std::ranges::all_of(
           uses.nodes, [&](NodeId use) { return is_inside(schedule, use, nest); });
-      if (is_alone && uses.by_indices_alone()) found.push_back(buffer);
+      if (is_alone || is_left(node, buffer)) found.push_back(buffer);
     }
   }
   return found;

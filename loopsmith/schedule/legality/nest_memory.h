@@ -14,8 +14,8 @@ class OwnMemory;
 /// True when a buffer is one of these.
 bool is_one_of(const std::vector<Ptr<Buffer>>& buffers, const Ptr<Buffer>& buffer);
 
-/// Buffers that are allocated around a nest, and that nothing outside of it uses: iterations that
-/// run so may have them each for itself, or fill them `alike`.
+/// Buffers that are allocated around a nest, and of which nothing outside of it reads what the nest
+/// stores: iterations that run so may have them each for itself, or fill them `alike`.
 std::vector<Ptr<Buffer>> memory_of_nest(const Schedule& schedule, NodeId nest,
                                         const ElementAccesses& accesses, Concurrency how,
                                         OwnMemory& memory,

@@ -371,7 +371,9 @@ bool accumulator_is_private(const Schedule& schedule, LoopRV handle,
   std::vector<Ptr<Buffer>> shared = shared_results(loop, accesses);
   std::erase_if(shared, [&](const Ptr<Buffer>& buffer) { return is_one_of(own, buffer); });
   const bool is_visible = std::ranges::all_of(shared, [](const Ptr<Buffer>& buffer) {
-    return buffer->dtype.is_scalar() && memory_scope(*buffer) == MemoryScope::global;
+    const MemoryScope scope = memory_scope(*buffer);
+    const bool is_plain = scope == MemoryScope::global || scope == MemoryScope::local;
+    return buffer->dtype.is_scalar() && is_plain;
   });
   if (shared.empty() || !is_visible) return false;
   const NodeId nest = whole_nest(schedule, schedule.node(handle));

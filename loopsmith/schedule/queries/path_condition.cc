@@ -64,6 +64,15 @@ Expr memory_is_there(const For& nest) {
   return result;
 }
 
+/// True for a sum of variables and numbers.
+bool is_sum(const Expr& expr) {
+  if (const auto* sum = expr.as<Add>()) return is_sum(sum->a) && is_sum(sum->b);
+  if (const auto* difference = expr.as<Sub>()) {
+    return is_sum(difference->a) && is_sum(difference->b);
+  }
+  return expr.dtype().is_index() && (expr.is<IntImm>() || expr.is<Var>());
+}
+
 /// What holds inside the part `below` of a branch or an assertion, at a node; undefined elsewhere.
 Expr condition_of(const Schedule& schedule, NodeId node, NodeId below) {
   if (const auto* branch = schedule.as<IfThenElse>(node)) {
@@ -106,11 +115,11 @@ Stmt under_path_condition(const Schedule& schedule, NodeId nest) {
   const auto* loop = stmt.as<For>();
   if (!loop) return stmt;
   Expr known = memory_is_there(*loop);
-  std::vector<const LetStmt*> pointers;
+  std::vector<const LetStmt*> names;
   for (NodeId below = nest, node = schedule.at(nest).parent; node != no_node;
        below = node, node = schedule.at(node).parent) {
     const auto* let = schedule.as<LetStmt>(node);
-    if (let && let->var->dtype.is_handle()) pointers.push_back(let);
+    if (let && (let->var->dtype.is_handle() || is_sum(let->value))) names.push_back(let);
     const Expr condition = condition_of(schedule, node, below);
     if (condition.defined() && !reads_memory(condition)) known = known && condition;
   }
@@ -118,7 +127,7 @@ Stmt under_path_condition(const Schedule& schedule, NodeId nest) {
   if (!is_const_int(known, 1)) {
     result = make(IfThenElse{.condition = std::move(known), .then_case = std::move(result)});
   }
-  for (const LetStmt* let : pointers) {
+  for (const LetStmt* let : names) {
     result = make(LetStmt{.value = let->value, .var = let->var, .body = std::move(result)});
   }
   return result;

@@ -10,8 +10,8 @@ namespace loopsmith {
 Expr path_condition(const Schedule& schedule, NodeId scope);
 
 /// The outermost loop `nest` under its path condition: the `if`s and assertions around it, and that
-/// memory which it always stores to is not empty. Pointers bound around it by LetStmt are bound in
-/// the result, too.
+/// memory which it always stores to is not empty. Pointers and sums that LetStmts bind around it
+/// are bound in the result, too.
 Stmt under_path_condition(const Schedule& schedule, NodeId nest);
 
 /// Asserts to the analyzer that the sizes of a function's buffer parameters are not negative.

@@ -45,20 +45,32 @@ class Keeper {
     return structural_equal(store.indices[0], index);
   }
 
+  /// True for elements a known distance apart, as those of an unrolled loop are.
+  bool is_another_place(const BufferStore& store, const Expr& index) const {
+    if (store.indices[0].dtype() != index.dtype() || index.dtype().is_vector()) return false;
+    const std::int64_t* distance = as_int(analyzer_.simplify(store.indices[0] - index));
+    return distance && *distance != 0;
+  }
+
   /// True when a loop updates the element by its own store alone, and code generation does not see
   /// so itself: it knows what arguments of a function are apart, but no indices.
   bool is_untouched(const For& loop, const LoopBody& body, const BufferStore& store) const {
-    bool asks_indices = false;
+    bool asks_indices = false, has_neighbours = false;
     for (const BufferStore* other : body.stores) {
       if (other == &store || distinct_.are_apart(store.buffer, other->buffer)) continue;
-      return false;
+      if (!other->buffer.same_as(store.buffer) || !is_another_place(store, other->indices[0])) {
+        return false;
+      }
+      has_neighbours = true;
     }
     for (const BufferLoad* load : body.loads) {
       if (distinct_.are_apart(store.buffer, load->buffer)) continue;
       if (!load->buffer.same_as(store.buffer)) return false;
-      asks_indices = asks_indices || !is_same_place(store, load->indices[0]);
+      const Expr& index = load->indices[0];
+      if (is_same_place(store, index)) continue;
+      (is_another_place(store, index) ? has_neighbours : asks_indices) = true;
     }
-    if (!asks_indices) return !arguments_are_apart_;
+    if (!asks_indices) return has_neighbours || !arguments_are_apart_;
     if (!accumulation_of(store)) return false;
     Dependences dependences(in_turn_inside(loop, around_));
     return dependences.accumulator_is_private(loop.loop_var, store.buffer).verdict ==
@@ -132,6 +144,7 @@ class Keeper {
   Rewriter rewrite_;
   DistinctMemory distinct_;
   bool arguments_are_apart_;
+  mutable Analyzer analyzer_;
   std::vector<const For*> around_;
 };
 

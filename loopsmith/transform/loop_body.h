@@ -43,9 +43,14 @@ class DistinctMemory {
   DistinctMemory& operator=(const DistinctMemory&) = delete;
 
   bool contains(const Ptr<Buffer>& buffer) const;
-  /// True when accesses to the two never meet.
+  /// True when accesses to the two never meet. What the function allocates is no part of what it is
+  /// given.
   bool are_apart(const Ptr<Buffer>& a, const Ptr<Buffer>& b) const {
-    return !a->data.same_as(b->data) && contains(a) && contains(b);
+    const Object* const one = a->data.get();
+    const Object* const other = b->data.get();
+    return one != other && ((contains(a) && contains(b)) ||
+                            (allocated_.contains(one) && parameters_.contains(other)) ||
+                            (parameters_.contains(one) && allocated_.contains(other)));
   }
 
  private:

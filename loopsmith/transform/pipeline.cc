@@ -120,6 +120,8 @@ constexpr Pass lowering[] = {
     {"lower_math", run_with<&LowerOptions::fast_math, lower_math>, Form::flat},
     {"unroll_loops", run<unroll_loops>, Form::lowered},
     {"remove_no_op", run<remove_no_op>, Form::lowered},
+    // Elements beside each other, in loops that were around unrolled ones.
+    {"keep_accumulators", run<keep_accumulators>, Form::lowered},
     // When it is known which loops are innermost, and which run in vectors.
     {"carry_in_registers", run<carry_in_registers>, Form::lowered},
     // After all that makes or removes memory.

@@ -38,6 +38,7 @@ def test_a_scheduled_program_computes_what_numpy_does(compiled: tuple[Any, Any],
 @gpu_devices.both
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_runs_on_a_device_by_default(name: str, target: str) -> None:
+    gpu_devices.require(target)
     program = PROGRAMS[name]
     run = ls.build(program.func, target=target)
     for size in (0, 7, 100):

@@ -139,7 +139,7 @@ def box_suppression(b: T.handle, k: T.handle):
                 if both > T.float32(0.5) * (T.float32(2) - both):
                     Kept[j] = 0
 """,
-    lambda sch: sch.parallel("j"),
+    lambda sch: sch.vectorize("j"),
     boxes,
     suppressed,
 )

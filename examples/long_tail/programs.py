@@ -72,7 +72,8 @@ def mixed(sch: tir.Schedule) -> None:
     """Bring the nest into normal form; then it splits and runs at once like any other."""
     sch.normalize_nest("i")
     rows, columns = sch.get_loops("block1")
-    sch.split(columns, [None, 256])
+    _, lanes = sch.split(columns, [None, 64])
+    sch.vectorize(lanes)
     sch.parallel(rows)
 
 
@@ -105,6 +106,30 @@ def mixed_nest(a: T.handle):
 def scan(sch: tir.Schedule) -> None:
     """Cut the recurrence into parts that run at once."""
     sch.parallel_scan("i")
+
+
+def side_by_side(sch: tir.Schedule, parts: tir.LoopRV, streams: int = 4) -> None:
+    """Let a thread run parts side by side: where one waits for its last sum, the others go on."""
+    groups, part = sch.split(parts, [None, streams])
+    if sch.can_apply("distribute", part):  # From what each part starts with.
+        *_, part = sch.distribute(part)
+    (place,) = sch.get_child_loops(part)
+    sch.reorder(place, part)
+    sch.unroll(part)
+    sch.parallel(groups)
+
+
+def scan_of_maxima(sch: tir.Schedule) -> None:
+    """Cut the recurrence into parts, the last walk over which is one of four parts at a time."""
+    _, _, parts = sch.parallel_scan("i", length=2032)
+    side_by_side(sch, parts)
+
+
+def linear_scan(sch: tir.Schedule) -> None:
+    """Cut the recurrence into parts, four at a time in both walks over them."""
+    totals, _, parts = sch.parallel_scan("i", length=2032)
+    side_by_side(sch, totals)
+    side_by_side(sch, parts)
 
 
 def prefix_sum(dtype: str) -> str:
@@ -150,7 +175,7 @@ def running_maximum(a: T.handle, b: T.handle):
         top[0] = T.max(top[0], A[i])
         B[i] = top[0]
 """,
-    scan,
+    scan_of_maxima,
     lambda n: [numbers(n), np.zeros(n, "float32")],
     lambda given: [given[0], np.maximum.accumulate(given[0])],
 )
@@ -178,7 +203,7 @@ def moving_average(a: T.handle, b: T.handle):
         value[0] = T.float64(0.9) * value[0] + T.float64(0.1) * A[i]
         B[i] = value[0]
 """,
-    scan,
+    linear_scan,
     lambda n: [numbers(n, "float64"), np.zeros(n)],
     smoothed,
 )
@@ -194,7 +219,7 @@ def segmented_sum(a: T.handle, s: T.handle, b: T.handle):
     for i in range(n):
         B[i + 1] = T.Select(Starts[i] > 90, A[i], B[i] + A[i])
 """,
-    scan,
+    linear_scan,
     lambda n: [numbers(n, "int64"), numbers(n, "int32", 1), np.zeros(n + 1, "int64")],
     lambda given: [given[0], given[1], segmented(given[0], given[1] > 90)],
 )
@@ -214,9 +239,13 @@ def segmented(values: Array, starts: Array) -> Array:
 def fission(sch: tir.Schedule) -> None:
     """Part the recurrence from what uses it; then each has a schedule of its own."""
     sch.expand_scalar("scaled", "i")
-    _, first, last = sch.distribute("i")
-    sch.parallel(first)
-    sch.parallel(last)
+    recurrence, scaled, sums = sch.distribute("i")
+    blocks, place = sch.split(sch.merge_siblings(scaled, sums), [None, 4096])
+    sch.vectorize(place)
+    sch.parallel(blocks)
+    totals, _, parts = sch.parallel_scan(recurrence, length=2032)
+    side_by_side(sch, totals)
+    side_by_side(sch, parts)
 
 
 PROGRAMS["fission"] = Program(
@@ -249,26 +278,43 @@ def parted(given: list[Array]) -> list[Array]:
 # ---- Updates through computed indices, loops of unknown length ----
 
 
-def parallel_i(sch: tir.Schedule) -> None:
-    """Let threads share the iterations; what they update together, each updates for itself."""
-    sch.parallel("i")
+def counts_apart(streams: int) -> Callable[[tir.Schedule], None]:
+    """Return the steps that count parts at once, each into bins of its own, and add these up.
 
+    A thread counts some parts side by side: numbers that are equal wait for each other only within
+    a part. Bins that are many have no room in a cache more than a few times.
+    """
 
-def counts_apart(sch: tir.Schedule) -> None:
-    """Count eight parts at once, each into bins of its own, which are added up then."""
-    part, _ = sch.split("i", [8, None])
-    sch.privatize(part, "H")
-    sch.parallel(part)
+    def steps(sch: tir.Schedule) -> None:
+        part, _ = sch.split("i", [2 * streams, None])
+        _, merge = sch.privatize(part, "H")
+        side_by_side(sch, part, streams)
+        bins, copies = sch.get_loops(merge)
+        blocks, block, lanes = sch.split(bins, [None, 64, 64])
+        sch.reorder(blocks, block, copies, lanes)
+        sch.vectorize(lanes)
+        sch.parallel(blocks)
+
+    return steps
 
 
 def equal_work(sch: tir.Schedule) -> None:
-    """Let threads share the rows: as many to each as hold an equal part of the numbers."""
+    """Add up eight products at once; threads share the rows by the numbers that these hold."""
+    _, lanes = sch.split("k", [None, 8])
+    sch.vectorize(lanes)
     sch.parallel("i")
     sch.inspect_split("i", parts=32)
 
 
-def histogram(bins: int) -> Program:
-    """Return the counting of numbers below `bins`."""
+def without_borders(sch: tir.Schedule) -> None:
+    """Peel the borders off, where indices wrap around; what is left runs in vectors."""
+    sch.peel("j", first=1, last=1)
+    sch.vectorize("j")
+    sch.parallel("i")
+
+
+def histogram(bins: int, streams: int) -> Program:
+    """Return the counting of numbers below `bins`, so many parts of them in each thread."""
     return Program(
         f"""
 def histogram(a: T.handle, H: T.Buffer(({bins},), "int32")):
@@ -277,7 +323,7 @@ def histogram(a: T.handle, H: T.Buffer(({bins},), "int32")):
     for i in range(n):
         H[A[i]] = H[A[i]] + 1
 """,
-        counts_apart,
+        counts_apart(streams),
         lambda n: [
             (np.random.default_rng(0).random(n) ** 4 * bins).astype("int32"),
             np.zeros(bins, "int32"),
@@ -286,8 +332,8 @@ def histogram(a: T.handle, H: T.Buffer(({bins},), "int32")):
     )
 
 
-PROGRAMS["histogram_256"] = histogram(256)
-PROGRAMS["histogram_65536"] = histogram(65536)
+PROGRAMS["histogram_256"] = histogram(256, streams=4)
+PROGRAMS["histogram_65536"] = histogram(65536, streams=2)
 
 
 def sparse_matrix(n: int) -> list[Array]:
@@ -345,7 +391,7 @@ def game_of_life(a: T.handle, b: T.handle):
                     0,
                 )
 """,
-    parallel_i,
+    without_borders,
     lambda n: [numbers((n, n), "int32") % 2, np.zeros((n, n), "int32")],
     lambda given: [
         given[0],

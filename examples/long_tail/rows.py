@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from loopsmith import tir
@@ -12,9 +14,15 @@ from .program import Array, Program, numbers
 PROGRAMS: dict[str, Program] = {}
 
 
-def rows_at_once(sch: tir.Schedule) -> None:
-    """Let threads share the rows."""
-    sch.parallel("i")
+def rows_in_lanes(lanes: int) -> Callable[[tir.Schedule], None]:
+    """Return the steps that run that many rows as lanes of vectors, which threads share."""
+
+    def steps(sch: tir.Schedule) -> None:
+        rows, row = sch.split("i", [None, lanes])
+        sch.vectorize(row)
+        sch.parallel(rows)
+
+    return steps
 
 
 PROGRAMS["welford"] = Program(
@@ -34,7 +42,7 @@ def welford(a: T.handle, m: T.handle, v: T.handle):
         Mean[i] = mean
         Variance[i] = squares / T.float32(128)
 """,
-    rows_at_once,
+    rows_in_lanes(32),
     lambda n: [numbers((n, 128)), np.zeros(n, "float32"), np.zeros(n, "float32")],
     lambda given: [given[0], given[0].mean(1), given[0].astype("float64").var(1).astype("f")],
     rtol=1e-4,
@@ -105,7 +113,7 @@ def online_softmax(a: T.handle, b: T.handle):
         for j in range(96):
             B[i, j] = T.exp(A[i, j] - top) / total
 """,
-    rows_at_once,
+    rows_in_lanes(32),
     lambda n: [numbers((n, 96)), np.zeros((n, 96), "float32")],
     softmax,
 )
@@ -128,7 +136,7 @@ def newton_roots(a: T.handle, b: T.handle):
             x = T.float64(0.5) * (x + A[i] / x)
         B[i] = x
 """,
-    rows_at_once,
+    rows_in_lanes(8),
     lambda n: [numbers(n, "float64") + 0.1, np.zeros(n)],
     roots,
 )
@@ -165,7 +173,7 @@ def recursive_blur(a: T.handle, b: T.handle):
             back = T.float64(0.6) * back + T.float64(0.4) * B[i, n - 1 - k]
             B[i, n - 1 - k] = back
 """,
-    rows_at_once,
+    rows_in_lanes(16),
     lambda n: [numbers((n, n), "float64"), np.zeros((n, n))],
     blurred,
 )

@@ -13,8 +13,16 @@ PROGRAMS: dict[str, Program] = {}
 
 
 def exchanges_at_once(sch: tir.Schedule) -> None:
-    """Exchange all pairs of a step at once: that no two of them meet, the shifts hide."""
-    sch.parallel("t", assume_independent=True)
+    """Exchange the pairs of a step in vectors, or where a vector has no room, one after another.
+
+    That no two pairs meet, the shifts hide.
+    """
+    loops = {sch.get(loop).loop_var.name: loop for loop in sch.peel("p", first=0, last=3)}
+    (long,) = sch.get_child_loops(loops["p"])
+    sch.vectorize(*sch.get_child_loops(long), assume_independent=True)
+    (short,) = sch.get_child_loops(loops["p_last"])
+    for blocks in (long, short):
+        sch.parallel(blocks, assume_independent=True)
 
 
 def power_of_two(n: int) -> int:
@@ -33,15 +41,15 @@ def bitonic_sort(a: T.handle):
         stages[0] = stages[0] + 1
     for s in range(stages[0]):
         for p in range(s + 1):
-            for t in range(n // 2):
-                low = (t >> (s - p)) * (2 << (s - p)) + (t & ((1 << (s - p)) - 1))
-                high = low + (1 << (s - p))
-                first = A[low]
-                second = A[high]
-                rises = ((low >> (s + 1)) & 1) == 0
-                if (first > second) == rises:
-                    A[low] = second
-                    A[high] = first
+            half = 1 << (s - p)
+            for b in range(n // (2 * half)):
+                for t in range(half):
+                    first = A[b * 2 * half + t]
+                    second = A[b * 2 * half + half + t]
+                    less = T.min(first, second)
+                    more = T.max(first, second)
+                    A[b * 2 * half + t] = T.Select(((b >> p) & 1) == 0, less, more)
+                    A[b * 2 * half + half + t] = T.Select(((b >> p) & 1) == 0, more, less)
 """,
     exchanges_at_once,
     lambda n: [numbers(power_of_two(n))],
@@ -121,6 +129,15 @@ def largest(given: list[Array]) -> list[Array]:
     return [given[0], found]
 
 
+def networks_in_lanes(sch: tir.Schedule) -> None:
+    """Sort into the eight best of 32 rows at once: the exchanges are the same in all of them."""
+    rows, row = sch.split("r", [None, 32])
+    sch.vectorize(row)
+    for loop in ("start", "c", "place"):
+        sch.unroll(loop)
+    sch.parallel(rows)
+
+
 PROGRAMS["top_8"] = Program(
     """
 def top_8(a: T.handle, b: T.handle):
@@ -128,17 +145,20 @@ def top_8(a: T.handle, b: T.handle):
     A = T.match_buffer(a, (n, 64), "float32")
     B = T.match_buffer(b, (n, 8), "float32")
     for r in range(n):
-        for c in range(8):
-            B[r, c] = T.float32(-1)
+        best = T.alloc_buffer((8,), "float32")
+        for start in range(8):
+            best[start] = T.float32(-1)
         for k in range(64):
             x = T.alloc_buffer((1,), "float32")
             x[0] = A[r, k]
             for c in range(8):
-                larger = T.max(B[r, c], x[0])
-                x[0] = T.min(B[r, c], x[0])
-                B[r, c] = larger
+                larger = T.max(best[c], x[0])
+                x[0] = T.min(best[c], x[0])
+                best[c] = larger
+        for place in range(8):
+            B[r, place] = best[place]
 """,
-    lambda sch: sch.parallel("r"),
+    networks_in_lanes,
     lambda n: [numbers((n, 64)), np.zeros((n, 8), "float32")],
     largest,
 )

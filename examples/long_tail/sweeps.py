@@ -13,10 +13,23 @@ PROGRAMS: dict[str, Program] = {}
 
 
 def wavefront(sch: tir.Schedule) -> None:
-    """Let the diagonals follow each other, and the elements of one run at once."""
-    sch.skew("i", "j")
-    sch.reorder("j", "i")
-    sch.parallel("i")
+    """Let tiles of 64 rows follow each other along the diagonals, those of one diagonal at once.
+
+    A tile runs in strips of eight rows, each row a column behind the one above: eight elements that
+    do not need each other.
+    """
+    tiles, i = sch.split("i", [None, 64])
+    columns, j = sch.split("j", [None, 256])
+    sch.reorder(tiles, columns, i, j)
+    sch.skew(tiles, columns)
+    sch.reorder(columns, tiles)
+
+    _, row = sch.split(i, [None, 8])
+    sch.skew(row, j)
+    sch.reorder(j, row)
+    sch.peel(j, first=7, last=7)
+    sch.unroll(row)
+    sch.parallel(tiles)
 
 
 def swept(given: list[Array]) -> list[Array]:

@@ -117,6 +117,47 @@ def test_a_module_of_functions() -> None:
     assert len(module) == 2
 
 
+@S.prim_func(private=True)
+def half(x: S.float32) -> S.float32:
+    return x * S.float32(0.5)
+
+
+def test_a_declared_function_is_called_before_it_is_defined() -> None:
+    with IRBuilder() as ib:
+        with I.ir_module():
+            later = I.decl_function("half", half)
+            with T.prim_func():
+                T.func_name("main")
+                A = T.arg("A", T.Buffer((4,), "float32"))
+                with T.serial(4) as i:
+                    T.buffer_store(A, later(A[i]), [i])
+            I.def_function("half", half)
+    module = ib.get()
+    out = np.arange(4, dtype=np.float32)
+    ls.build(module)["main"](out)
+    assert out.tolist() == [0, 0.5, 1, 1.5]
+
+
+def test_functions_are_declared_once_and_defined_once() -> None:
+    with pytest.raises(ls.ScriptError, match=r"I\.decl_function is used outside of a builder"):
+        I.decl_function("f", half)
+    with IRBuilder():
+        with pytest.raises(ls.ScriptError, match=r"I\.def_function is used outside of a module"):
+            I.def_function("f", half)
+        with pytest.raises(ls.ScriptError, match="function f is declared, but not defined"):
+            with I.ir_module():
+                I.decl_function("f", half)
+        with pytest.raises(ls.ScriptError, match="function f is declared twice"):
+            with I.ir_module():
+                I.decl_function("f", half)
+                I.decl_function("f", half)
+        with pytest.raises(ls.ScriptError, match="function f is defined twice"):
+            with I.ir_module():
+                I.def_function("f", half)
+                with T.prim_func():
+                    T.func_name("f")
+
+
 def test_what_is_built_by_mistake_is_refused() -> None:
     with pytest.raises(ValueError, match="no builder is open"):
         IRBuilder.current()

@@ -79,6 +79,13 @@ struct ScriptBuilder::State {
     return rewrite(root_node);
   }
 
+  Lowering::Module& module(std::string_view word) {
+    lowering.require_here(lowering.module_ != nullptr, "word_is_in_module",
+                          hint("use it in a `with I.ir_module():`"),
+                          "{} is used outside of a module", word);
+    return *lowering.module_;
+  }
+
   SyntaxTree tree;
   ParseOptions options;
   Suite suite;
@@ -214,17 +221,21 @@ void ScriptBuilder::leave(const std::shared_ptr<Frame>& frame, bool has_failed) 
       if (has_failed) return;
       const Ptr<PrimFunc> func = state_->with_names(
           lowering.finished(*open.function, frame->block, std::move(body), true));
-      if (lowering.module_) {
-        lowering.module_->names.push_back(make(GlobalVar{.name_hint = open.function->name}));
-        lowering.module_->functions.push_back(func);
-      } else {
+      if (!lowering.module_) {
         state_->made = func;
+        return;
       }
-      return;
+      return define_function(open.function->name, func);
     }
     case Frame::Kind::module:
       lowering.module_ = nullptr;
       if (has_failed) return;
+      for (std::size_t i = 0; i < open.module->names.size(); ++i) {
+        lowering.require_here(open.module->functions[i].defined(), "declared_is_defined",
+                              hint("build it in a `with T.prim_func():`, or call I.def_function"),
+                              "function {} is declared, but not defined",
+                              open.module->names[i]->name_hint);
+      }
       state_->made = make(IRModule{.names = open.module->names,
                                    .functions = open.module->functions,
                                    .attrs = open.module->attrs});
@@ -263,6 +274,24 @@ ScriptValue ScriptBuilder::argument(const std::string& name, const ScriptValue& 
   func.buffer_map.push_back(nullptr);
   this->name(name, variable);
   return type;
+}
+
+ScriptValue ScriptBuilder::declare_function(const std::string& name,
+                                            const Ptr<PrimFunc>& signature) {
+  Lowering::Module& module = state_->module("I.decl_function");
+  state_->lowering.require_here(!module.place_of(name), "declared_once",
+                                hint("give it another name"), "function {} is declared twice",
+                                name);
+  return ScriptValue::node(module.declare(name, signature->ret_type));
+}
+
+void ScriptBuilder::define_function(const std::string& name, const Ptr<PrimFunc>& func) {
+  Lowering::Module& module = state_->module("I.def_function");
+  if (!module.place_of(name)) module.declare(name, func->ret_type);
+  Ptr<PrimFunc>& place = module.functions[*module.place_of(name)];
+  state_->lowering.require_here(!place.defined(), "defined_once", hint("give it another name"),
+                                "function {} is defined twice", name);
+  place = func;
 }
 
 void ScriptBuilder::set_function_name(const std::string& name) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "loopsmith/ir/function.h"
 #include "loopsmith/script/value.h"
 
 namespace loopsmith {
@@ -37,6 +38,11 @@ class ScriptBuilder {
   ScriptValue module_frame();
   /// Adds a parameter of that name: of the type of a variable, or for a buffer.
   ScriptValue argument(const std::string& name, const ScriptValue& type);
+  /// Names a function of the module that is built, so that others call it before it is defined:
+  /// with the parameters and the result of `signature`.
+  ScriptValue declare_function(const std::string& name, const Ptr<PrimFunc>& signature);
+  /// Gives the module a function of that name, declared or new.
+  void define_function(const std::string& name, const Ptr<PrimFunc>& func);
   void set_function_name(const std::string& name);
   void set_return_type(DataType type);
   /// Calls a variable or a buffer `name` in what is built.

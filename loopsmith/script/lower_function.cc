@@ -158,22 +158,19 @@ Ptr<IRModule> Lowering::ir_module(const Statement& s) {
       require_here(is_new, "defined_once", hint("give it another name"),
                    "function {} is defined twice", inner->text);
       functions.emplace_back(inner, decoration);
-      const std::string name = decoration.name.value_or(std::string(inner->text));
-      module.names.push_back(make(GlobalVar{.name_hint = name}));
       module.labels.push_back(inner->text);
-      module.ret_types.push_back(return_type(*inner));
-      bind(inner->text, ScriptValue::node(module.names.back()));
+      bind(inner->text,
+           ScriptValue::node(module.declare(decoration.name.value_or(std::string(inner->text)),
+                                            return_type(*inner))));
     } else if (inner->kind == StatementKind::assign &&
                inner->targets[0]->kind == ExpressionKind::name) {
       const ScriptValue value = named(eval(*inner->value));
       const auto func = value.node_as<PrimFunc>();
       bind(inner->targets[0]->text, value);
       if (!func) continue;
-      module.names.push_back(make(GlobalVar{.name_hint = std::string(inner->targets[0]->text)}));
-      module.labels.push_back(inner->targets[0]->text);
-      module.ret_types.push_back(func->ret_type);
-      bind(inner->targets[0]->text, ScriptValue::node(module.names.back()));
-      module.functions.resize(module.names.size());
+      const std::string_view name = inner->targets[0]->text;
+      module.labels.push_back(name);
+      bind(name, ScriptValue::node(module.declare(std::string(name), func->ret_type)));
       module.functions.back() = func;
     } else if (inner->kind == StatementKind::expression) {
       if (inner->value->kind != ExpressionKind::text && inner->value->kind != ExpressionKind::dots)
@@ -183,7 +180,6 @@ Ptr<IRModule> Lowering::ir_module(const Statement& s) {
                    hint("put it into a @T.prim_func"), "a statement stands outside of a function");
     }
   }
-  module.functions.resize(module.names.size());
   auto next = functions.begin();
   for (std::size_t i = 0; i < module.names.size(); ++i) {
     if (module.functions[i].defined()) continue;

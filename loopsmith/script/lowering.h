@@ -279,6 +279,19 @@ class Lowering {
     std::vector<Ptr<PrimFunc>> functions;
     std::vector<DataType> ret_types;
     Attrs attrs;
+
+    /// Names a function that is defined later.
+    const Ptr<GlobalVar>& declare(std::string name, DataType ret_type) {
+      ret_types.push_back(ret_type);
+      functions.emplace_back();
+      return names.emplace_back(make(GlobalVar{.name_hint = std::move(name)}));
+    }
+    std::optional<std::size_t> place_of(std::string_view name) const {
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        if (names[i]->name_hint == name) return i;
+      }
+      return std::nullopt;
+    }
   };
   enum class Kind { none, function, module, macro };
   /// What the decorators of a definition say.

@@ -35,6 +35,7 @@ template <class T>
 void extend(nanobind::class_<Handle<T>>&) {}
 void extend(nanobind::class_<Handle<PrimFunc>>& type);
 void extend(nanobind::class_<Handle<IRModule>>& type);
+void extend(nanobind::class_<Handle<GlobalVar>>& type);
 void extend(nanobind::class_<Handle<Buffer>>& type);
 void extend(nanobind::class_<Handle<IntImm>>& type);
 void extend(nanobind::class_<Handle<IndexMap>>& type);

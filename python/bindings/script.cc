@@ -363,6 +363,21 @@ void bind_builder(nb::module_& m) {
       [] { return from_value(ScriptBuilder::current("I.ir_module").module_frame()); },
       nb::sig("def script_module_frame() -> ScriptFrame"));
   m.def(
+      "script_declare_function",
+      [](const std::string& name, const Ptr<PrimFunc>& signature) {
+        return from_value(
+            ScriptBuilder::current("I.decl_function").declare_function(name, signature));
+      },
+      nb::arg("name"), nb::arg("signature"),
+      nb::sig("def script_declare_function(name: str, signature: PrimFunc) -> GlobalVar"));
+  m.def(
+      "script_define_function",
+      [](const std::string& name, const Ptr<PrimFunc>& func) {
+        ScriptBuilder::current("I.def_function").define_function(name, func);
+      },
+      nb::arg("name"), nb::arg("func"),
+      nb::sig("def script_define_function(name: str, func: PrimFunc) -> None"));
+  m.def(
       "script_argument",
       [](const std::string& name, nb::handle type) {
         return from_value(ScriptBuilder::current("T.arg").argument(name, to_value(type)));
@@ -392,6 +407,16 @@ nb::object text_of(std::string_view text) {
 }
 
 }  // namespace
+
+void extend(nb::class_<Handle<GlobalVar>>& type) {
+  type.def(
+      "__call__",
+      [](const NodeHandle& self, const nb::args& args) {
+        return call_outside(ScriptValue::node(self.ref), args, {});
+      },
+      nb::sig("def __call__(self, *args: ExprLike | Buffer) -> Expr"),
+      "A call of the function, in a module that is built.");
+}
 
 void bind_script(nb::module_& m) {
   nb::class_<WordObject>(m, "ScriptWord", "A function of the script language: `T.exp`.")

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -119,6 +121,31 @@ def test_a_measurement_tells_its_spread_and_its_rates():
         "median 6 ms, min 1 ms, mean 6 ms, p10 2 ms, p90 10 ms of 11 samples, 2 GFLOP/s, 1 GB/s"
     )
     assert ls.Timing([1.0]).gflops is None
+
+
+class Axes:
+    """Axes of a plot that keep what is drawn on them."""
+
+    def __init__(self) -> None:
+        self.drawn: dict[str, tuple[object, ...]] = {}
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *args, **named: self.drawn.update({name: (*args, *named.values())})
+
+
+def test_a_measurement_is_plotted():
+    axes = Axes()
+    assert ls.Timing([1e-3, 3e-3, 2e-3]).plot(axes) is axes
+    assert axes.drawn["plot"] == ([1000.0, 3000.0, 2000.0], ".")
+    assert axes.drawn["axhline"] == (2000.0, "--", "median 2 ms")
+    assert axes.drawn["set_ylabel"] == ("time of a call [us]",)
+
+
+def test_a_plot_without_matplotlib_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ls.UserError, match="plot: matplotlib is not installed"):
+        ls.Timing([1.0]).plot()
 
 
 def test_a_measurement_has_samples():

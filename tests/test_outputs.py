@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from lender import Lender
 
 import loopsmith as ls
 from loopsmith import te, tir
@@ -63,6 +67,28 @@ def test_outputs_are_of_the_library_of_the_inputs(matmul: ls.Module):
     made = matmul(ls.array(a), ls.array(b))
     assert isinstance(made, ls.NDArray)
     np.testing.assert_allclose(made.numpy(), a @ b, rtol=1e-5)
+
+
+class ArrayOfJax(Lender):
+    """What JAX's arrays are to a call: lent by DLPack, for reading alone."""
+
+    __module__ = "jaxlib"
+    shape = property(lambda self: self.data.shape)
+
+
+def test_an_output_for_arrays_of_jax_is_made_by_jax(
+    matmul: ls.Module, monkeypatch: pytest.MonkeyPatch
+):
+    jax = SimpleNamespace(numpy=SimpleNamespace(asarray=ArrayOfJax))
+    monkeypatch.setitem(sys.modules, "jax", jax)
+    a, b = inputs()
+    for array in (a, b):
+        array.setflags(write=False)
+    made = matmul(ArrayOfJax(a), ArrayOfJax(b))
+    assert isinstance(made, ArrayOfJax)
+    np.testing.assert_allclose(made.data, a @ b, rtol=1e-5)
+    with pytest.raises(ls.CallError, match="read-only"):
+        matmul(ArrayOfJax(a), ArrayOfJax(b), ArrayOfJax(a))
 
 
 def test_several_outputs_are_a_tuple():

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import graphlib
 import shutil
+from pathlib import Path
 
 import places
 import pytest
 import tidy
+import wheels
 from check_includes import BACK_ARROWS
 from conftest import ROOT
 from include_graph import drawn, floors_graph, folder_graph, graph_of
@@ -56,3 +58,26 @@ def test_clang_tidy_reads_each_source_with_those_it_is_joined_with():
     assert len(sources) == len(set(sources)) and len(joined) < len(sources) / 2
     written = {tidy.ROOT / name for name in tidy.git("ls-files", "loopsmith/*.cc")}
     assert written <= set(sources)
+
+
+def test_wheels_are_built_for_interpreters_of_path_and_of_pyenv_each_version_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def interpreter(path: Path, version: str) -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/sh\necho {version}\n")
+        path.chmod(0o755)
+        return path
+
+    told = interpreter(tmp_path / "bin" / "python3.10", "3.10")
+    interpreter(tmp_path / "bin" / "python3.13", "no such version")
+    installed = [
+        interpreter(tmp_path / "pyenv" / "versions" / version / "bin" / "python", version[:-2])
+        for version in ("3.10.1", "3.13.0", "3.14.2", "3.99.1")
+    ]
+    own = interpreter(tmp_path / "own", "3.12")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "pyenv"))
+    monkeypatch.setattr(wheels.sys, "executable", str(own))
+    monkeypatch.setattr(wheels, "VERSIONS", ("3.10", "3.12", "3.13", "3.14"))
+    assert wheels.interpreters() == [own, told, installed[1], installed[2]]

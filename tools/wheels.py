@@ -52,10 +52,14 @@ def run(*command: str | Path, **variables: str) -> str:
 
 
 def interpreters() -> list[Path]:
-    """Return the interpreters of this machine that there are wheels for, each version once."""
+    """Return the interpreters of this machine that there are wheels for, each version once.
+
+    Those of PATH come before those that pyenv installed.
+    """
     found: dict[str, Path] = {}
-    names = [shutil.which(f"python{version}") for version in VERSIONS]
-    for path in [sys.executable, *filter(None, names)]:
+    named = filter(None, (shutil.which(f"python{version}") for version in VERSIONS))
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    for path in [sys.executable, *named, *sorted(pyenv.glob("versions/*/bin/python"))]:
         # What stands for an interpreter may say that there is none.
         told = subprocess.run(
             [path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
@@ -114,12 +118,13 @@ def main() -> None:
     parser.add_argument("--beside", nargs="*", default=[], help="packages to import with a wheel")
     options = parser.parse_args()
     DIST.mkdir(exist_ok=True)
+    beside = ", ".join(["NumPy alone", *options.beside])
     for python in interpreters():
         with tempfile.TemporaryDirectory() as name:
             wheel = build(python, Path(name))
             try_out(python, wheel, Path(name), options.beside)
         size = wheel.stat().st_size / 2**20
-        print(f"{wheel.relative_to(ROOT)}: {size:.1f} MB, tried with NumPy alone")
+        print(f"{wheel.relative_to(ROOT)}: {size:.1f} MB, tried beside {beside}")
 
 
 if __name__ == "__main__":

@@ -269,6 +269,45 @@ def test_pointers_of_parameters_are_indexed() -> None:
     assert view.name == "buffer"
 
 
+@pytest.mark.parametrize("target", ["llvm", "c", "interp"])
+def test_buffers_of_nodes_need_no_declaration(target: str) -> None:
+    A, B, C = (tir.decl_buffer((8,), "float32", name) for name in "ABC")
+    i, j = tir.var("i", "int32"), tir.var("j", "int32")
+    fill = tir.For(i, 0, 8, body=tir.BufferStore(C, A[i] * 2.0, [i]))
+    read = tir.For(j, 0, 8, body=tir.BufferStore(B, C[j] + 1.0, [j]))
+    body = tir.Allocate(C.data, "float32", [8], True, body=tir.SeqStmt([fill, read]))
+    func = tir.PrimFunc([tir.var("a", "handle"), tir.var("b", "handle")], [A, B], body=body)
+
+    @T.prim_func
+    def expected(A: T.Buffer((8,)), B: T.Buffer((8,))):
+        C = T.decl_buffer((8,))
+        for i in range(8):
+            C[i] = A[i] * T.float32(2)
+        for j in range(8):
+            B[j] = C[j] + T.float32(1)
+
+    ls.assert_structural_equal(func, expected.without_attr("global_symbol"))
+    given, out = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    if target == "interp":
+        ls.interp.run(func, given, out)
+    else:
+        ls.build(func, target=target)(given, out)
+    np.testing.assert_array_equal(out, given * 2 + 1)
+
+
+def test_a_buffer_whose_pointer_nothing_defines_is_undefined() -> None:
+    A, C = (tir.decl_buffer((8,), "float32", name) for name in "AC")
+    view = tir.Buffer(data=A.data, dtype="float32", shape=[4, 2], name="view")
+    store = tir.BufferStore(view, tir.const(1.0, "float32"), [3, 1])
+    func = tir.PrimFunc([tir.var("a", "handle")], [A], body=store)
+    out = np.zeros(8, np.float32)
+    ls.build(func)(out)
+    assert out.tolist() == [0] * 7 + [1]
+    wrong = func.with_body(tir.BufferStore(C, tir.const(1.0, "float32"), [0]))
+    with pytest.raises(ls.UserError, match="undefined buffer C"):
+        ls.build(wrong)
+
+
 def test_mistakes_in_calls_of_a_builder() -> None:
     ib = tir.ir_builder.create()
     out = ib.buffer_ptr(tir.decl_buffer((4,), "float32", "A"))

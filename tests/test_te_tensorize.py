@@ -29,7 +29,7 @@ def start_of(buffer: tir.Buffer) -> Any:
     return tir.address_of(buffer[(0,) * len(buffer.shape)])
 
 
-def gemv(m: int, length: int, *, parts: bool = False) -> te.TensorIntrin:
+def gemv(m: Any, length: Any, *, parts: bool = False) -> te.TensorIntrin:
     """Return c[i] = a . b[i]: as one call, or as an init and an update."""
     a = te.placeholder((length,), name="a")
     b = te.placeholder((m, length), name="b")
@@ -63,7 +63,7 @@ def gemv(m: int, length: int, *, parts: bool = False) -> te.TensorIntrin:
     )
 
 
-def product(n: int, m: int, length: int) -> tuple[te.Tensor, te.Tensor, te.Tensor]:
+def product(n: Any, m: Any, length: Any) -> tuple[te.Tensor, te.Tensor, te.Tensor]:
     A = te.placeholder((n, length), name="A")
     B = te.placeholder((m, length), name="B")
     k = te.reduce_axis((0, length), name="k")
@@ -71,9 +71,15 @@ def product(n: int, m: int, length: int) -> tuple[te.Tensor, te.Tensor, te.Tenso
     return A, B, C
 
 
-def run(s: te.Schedule, args: tuple[te.Tensor, te.Tensor, te.Tensor]) -> None:
+def run(
+    s: te.Schedule,
+    args: tuple[te.Tensor, te.Tensor, te.Tensor],
+    sizes: tuple[int, int, int] = (8, 32, 16),
+) -> None:
     rng = np.random.default_rng(1)
-    a, b, c = (rng.integers(-3, 4, [int(n) for n in arg.shape]).astype("float32") for arg in args)
+    n, m, length = sizes
+    shapes = [(n, length), (m, length), (n, m)]
+    a, b, c = (rng.integers(-3, 4, shape).astype("float32") for shape in shapes)
     for target in ("llvm", "c"):
         c[:] = 100
         ls.build(s, list(args), target)(a, b, c)
@@ -106,7 +112,60 @@ def test_a_tile_of_a_split_reduction_is_an_init_and_an_update() -> None:
     script = s.to_tir([A, B, C]).func.script()
     assert script.count('T.call_extern("int32", "gemv_init"') == 1
     assert script.count('T.call_extern("int32", "gemv_update"') == 1
+    run(s, (A, B, C), (8, 32, 24))
+
+
+@pytest.mark.parametrize("parts", [False, True])
+def test_sizes_of_an_intrinsic_are_those_of_each_tile(parts: bool) -> None:
+    intrin = gemv(te.size_var("rows"), te.size_var("columns"), parts=parts)
+    A, B, C = product(8, 32, 16)
+    s = te.create_schedule(C.op)
+    x, y = C.op.axis
+    _, yi = s[C].split(y, factor=16)
+    s[C].tensorize(yi, intrin)
+    s[C].pragma(x, "import_c", GEMV)
+    script = s.to_tir([A, B, C]).func.script()
+    assert "T.address_of(B_1[0, 0]), 16, 16, s1)" in script
     run(s, (A, B, C))
+
+
+def test_sizes_of_an_intrinsic_may_be_symbolic_in_the_program() -> None:
+    n, m, length = te.size_var("n"), te.size_var("m"), te.size_var("l")
+    A, B, C = product(n, m, length)
+    s = te.create_schedule(C.op)
+    x, y = C.op.axis
+    s[C].parallel(x)
+    s[C].tensorize(y, gemv(te.size_var("rows"), te.size_var("columns")))
+    s[C].pragma(x, "import_c", GEMV)
+    for sizes in [(8, 32, 16), (3, 5, 7), (1, 1, 1)]:
+        run(s, (A, B, C), sizes)
+
+
+def test_a_size_of_an_intrinsic_is_one_in_all_of_a_tile() -> None:
+    A, B, C = product(8, 32, 16)
+    side = te.size_var("side")
+    s = te.create_schedule(C.op)
+    s[C].tensorize(C.op.axis[1], gemv(side, side))
+    with pytest.raises(ls.ScheduleError, match="the extent of loop k is 16, not 32"):
+        s.to_tir([A, B, C])
+
+
+def test_copies_are_made_of_what_an_intrinsic_reaches() -> None:
+    A, B, C = product(8, 32, 16)
+    s = te.create_schedule(C.op)
+    s[C].tensorize(C.op.axis[1], gemv(32, 16, parts=True))
+    s[C].pragma(C.op.axis[0], "import_c", GEMV)
+    sch = s.to_tir([A, B, C])
+    sch.trust_calls(["gemv_init", "gemv_update"])
+    init, update = sch.get_child_blocks(sch.get_block("root"))
+    copy = sch.cache_read(update, "A", "local")
+    sch.compute_at(copy, sch.get_loops(update)[0])
+    sch.cache_write(init, 0, "global")
+    assert "T.match_buffer(A_local[" in sch.func.script()
+    assert sch.func.script().count("T.match_buffer(C_global[") == 2
+    a, b, c = (np.ones(shape, "float32") for shape in [(8, 16), (32, 16), (8, 32)])
+    ls.build(sch)(a, b, c)
+    np.testing.assert_array_equal(c, a @ b.T)
 
 
 def test_an_intrinsic_without_a_reduction_takes_the_tile() -> None:

@@ -80,6 +80,42 @@ def test_copies_of_what_a_trusted_call_writes(block: str, name: str) -> None:
     runs_right(sch.func)
 
 
+@pytest.mark.parametrize("func", [by_address, rows])
+@pytest.mark.parametrize("scope", ["global", "local"])
+@pytest.mark.parametrize("name", ["cache_read", "cache_write"])
+def test_copies_of_what_a_trusted_call_reaches(func: tir.PrimFunc, scope: str, name: str) -> None:
+    sch = tir.Schedule(func, trusted_calls=["next_row"])
+    copy = getattr(sch, name)("B", 0, scope)
+    if name == "cache_read":
+        sch.compute_at(copy, sch.get_loops("B")[0])
+    cache = f"{'A' if name == 'cache_read' else 'B'}_{scope}"
+    assert f"{cache}.data" in sch.func.script() or f"T.address_of({cache}[" in sch.func.script()
+    runs_right(sch.func)
+
+
+def test_a_copy_of_another_shape_is_not_reached_by_a_pointer() -> None:
+    @T.prim_func
+    def tiles(A: T.Buffer((8, 16), "float32"), C: T.Buffer((8, 16), "float32")):
+        for i in range(8):
+            with T.block("row"):
+                r = T.axis.spatial(8, i)
+                for j in range(2):
+                    with T.block("C"):
+                        c = T.axis.spatial(2, j)
+                        T.reads(A[r, c * 8 : c * 8 + 8])
+                        T.writes(C[r, c * 8 : c * 8 + 8])
+                        T.call_packed(
+                            "half_row",
+                            A.access_ptr("r", offset=r * 16 + c * 8, extent=8),
+                            C.access_ptr("w", offset=r * 16 + c * 8, extent=8),
+                        )
+
+    sch = tir.Schedule(tiles, trusted_calls=["half_row"])
+    for name in ("cache_read", "cache_write"):
+        with pytest.raises(ls.ScheduleError, match=f"{name}: buffer . is reached through its poin"):
+            getattr(sch, name)("C", 0, "global")
+
+
 @pytest.mark.parametrize("name", STEPS)
 def test_only_calls_that_are_named_are_taken_at_their_word(name: str) -> None:
     with pytest.raises(ls.ScheduleError, match=r"unknown|not known"):

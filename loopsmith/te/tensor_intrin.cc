@@ -15,7 +15,7 @@ void require_fits(std::string_view name, const Tensor& tensor, const Ptr<Buffer>
       std::ranges::equal(buffer->shape, tensor.shape(), [](const Expr& a, const Expr& b) {
         const auto* x = as_int(a);
         const auto* y = as_int(b);
-        return x && y && *x == *y;
+        return x && y ? *x == *y : a.is<Var>() && a.same_as(b);
       });
   require(fits, ErrorKind::type_mismatch, "intrin_buffer_fits",
           hint("declare it with the tensor's shape and dtype"), current_span,

@@ -21,8 +21,8 @@ struct TensorIntrinDecl {
   Stmt reduce_update;  ///< Combines with what was stored; null: there is none.
 };
 
-/// Stops unless the operation is a compute that reads placeholders alone, its sizes are constant,
-/// the buffers fit its tensors, and there is a statement.
+/// Stops unless the operation is a compute that reads placeholders alone, the buffers fit its
+/// tensors, and there is a statement.
 void require_intrin(const TensorIntrinDecl& intrin);
 
 }  // namespace loopsmith::te

@@ -8,6 +8,7 @@
 
 #include "bindings/bindings.h"
 #include "bindings/ir_detail.h"
+#include "loopsmith/ir/declare_buffers.h"
 #include "loopsmith/ir/json.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/tensor.h"
@@ -275,6 +276,7 @@ Ref make_node(std::uint16_t kind, const nb::args& args, const nb::kwargs& kwargs
     if (!nb::handle(value).is_none()) set_field(*object, *field, value);
   }
   info.canonicalize(*object);
+  if (const auto func = Ptr<PrimFunc>::from(holder)) return declare_buffers(func);
   return holder;
 }
 

@@ -2,6 +2,7 @@
 // What single node classes have beside their fields, and how annotations look in Python.
 #include "bindings/ir_detail.h"
 #include "loopsmith/ir/buffer_address.h"
+#include "loopsmith/ir/declare_buffers.h"
 #include "loopsmith/ir/extent.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
@@ -125,7 +126,7 @@ void extend(nb::class_<Handle<PrimFunc>>& type) {
   type.def(
       "with_body",
       [](const NodeHandle& self, const Stmt& body) {
-        return with_body(Ptr<PrimFunc>::from(self.ref), body);
+        return declare_buffers(with_body(Ptr<PrimFunc>::from(self.ref), body));
       },
       nb::arg("body"), "The function with another body.");
   type.def(

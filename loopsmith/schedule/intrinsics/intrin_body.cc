@@ -118,11 +118,42 @@ void check_rows(const Buffer& view, const MatchedBuffer& matched,
   }
 }
 
+/// A copy of an implementation with what its numbers and its sizes stand for. What nothing stands
+/// for is added to the differences.
+Ptr<PrimFunc> with_values(const Ptr<PrimFunc>& implementation, IntrinMatch& match) {
+  const Ptr<PrimFunc> copy = clone(implementation);
+  Substitution values;
+  for (std::size_t i = 0; i < copy->params.size(); ++i) {
+    if (const Ptr<Buffer>& parameter = copy->buffer_map[i]) {
+      for (std::size_t d = 0; d < parameter->shape.size(); ++d) {
+        const auto size = Ptr<Var>::from(parameter->shape[d]);
+        if (size.defined()) values[size] = cast(size->dtype, match.buffers[i].shape[d]);
+      }
+    } else if (match.numbers[i].defined()) {
+      values[copy->params[i]] = match.numbers[i];
+    }
+  }
+  for (std::size_t i = 0; i < copy->params.size(); ++i) {
+    const Ptr<Var>& param = copy->params[i];
+    if (copy->buffer_map[i] || values.contains(param) || !uses_variable(copy->body, param)) {
+      continue;
+    }
+    match.differences.push_back(
+        fmt::format("nothing tells number {} of the intrinsic", param->name));
+  }
+  Rewriter rewrite;
+  rewrite.on<Var>([&](const Var& variable) -> Expr {
+    const auto value = values.find(Ref(&variable));
+    return value == values.end() ? Expr(&variable) : value->second;
+  });
+  return rewrite(copy);
+}
+
 }  // namespace
 
 Block with_implementation(const Block& block, const Ptr<PrimFunc>& implementation,
                           IntrinMatch& match) {
-  const Ptr<PrimFunc> copy = clone(implementation);
+  const Ptr<PrimFunc> copy = with_values(implementation, match);
   Block inside = body_block(*copy);
   Block made = block;
   made.body = inside.body;
@@ -132,17 +163,6 @@ Block with_implementation(const Block& block, const Ptr<PrimFunc>& implementatio
     if (!made.annotations.contains(key)) made.annotations = made.annotations.with(key, value);
   }
   std::vector<Ptr<Buffer>> views = copy->buffer_map;
-  Substitution numbers;
-  for (std::size_t i = 0; i < views.size(); ++i) {
-    if (views[i]) continue;
-    if (match.numbers[i].defined()) {
-      numbers[copy->params[i]] = match.numbers[i];
-    } else if (uses_variable(made.body, copy->params[i])) {
-      match.differences.push_back(
-          fmt::format("nothing tells number {} of the intrinsic", copy->params[i]->name));
-    }
-  }
-  made.body = substitute(made.body, numbers);
   for (std::size_t i = 0; i < views.size(); ++i) {
     if (!views[i]) continue;
     const MatchedBuffer& matched = match.buffers[i];

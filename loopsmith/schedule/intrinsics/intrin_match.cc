@@ -144,10 +144,11 @@ class Matcher {
   /// Goes on after a difference: all loops are told at once.
   bool loops(const For& loop, const For& meant) {
     const std::string& name = loop.loop_var->name;
-    bool is_same = true;
-    if (!analyzer_.can_prove_equal(loop.extent, meant.extent)) {
+    bool is_same = size_is(meant.extent, loop);
+    const Expr wanted = in_description(meant.extent);
+    if (is_same && !analyzer_.can_prove_equal(in_program(loop.extent), wanted)) {
       is_same = differ("the extent of loop {} is {}, not {}", name, to_string(loop.extent),
-                       to_string(meant.extent));
+                       to_string(wanted));
     }
     if (loop.kind != meant.kind) {
       const auto text = [](ForKind kind) {
@@ -165,6 +166,22 @@ class Matcher {
     tile_.insert(loop.loop_var.get());
     analyzer_.bind(loop.loop_var, range(loop.min, loop.extent));
     return statement(loop.body, meant.body) && is_same;
+  }
+
+  /// Lets a size that nothing stands for yet stand for the extent of the loop.
+  bool size_is(const Expr& meant, const For& loop) {
+    const auto size = Ptr<Var>::from(meant);
+    if (!size.defined() || meant_values_.contains(meant)) return true;
+    const Expr extent = cast(size->dtype, in_program(loop.extent));
+    if (is_of_tile(extent)) {
+      return differ("the extent of loop {} is {}, which is not one value in all of the tile",
+                    loop.loop_var->name, to_string(extent));
+    }
+    meant_values_[size] = extent;
+    const auto param = std::ranges::find_if(
+        description_.params, [&](const Ptr<Var>& other) { return other.same_as(size); });
+    return param == description_.params.end() ||
+           number_is(static_cast<std::size_t>(param - description_.params.begin()), extent);
   }
 
   bool blocks(const BlockRealize& realize, const BlockRealize& meant) {
@@ -257,7 +274,8 @@ class Matcher {
       }
     }
     if (!matched.buffer) {
-      matched = {buffer, std::move(start)};
+      matched = {buffer, std::move(start), {}};
+      for (const Expr& size : meant->shape) matched.shape.push_back(in_description(size));
       return is_alone(matched, meant);
     }
     for (std::size_t d = 0; d < start.size(); ++d) {
@@ -290,9 +308,10 @@ class Matcher {
     const std::size_t more = buffer.shape.size() - meant.shape.size();
     for (std::size_t d = 0; d < meant.strides.size(); ++d) {
       if (!meant.strides[d].is<Var>() &&
-          !analyzer_.can_prove_equal(strides[d + more], meant.strides[d])) {
+          !analyzer_.can_prove_equal(strides[d + more], in_description(meant.strides[d]))) {
         return differ("the stride of dimension {} of buffer {} is {}, not {}", d + more,
-                      buffer.name, to_string(strides[d + more]), to_string(meant.strides[d]));
+                      buffer.name, to_string(strides[d + more]),
+                      to_string(in_description(meant.strides[d])));
       }
     }
     return true;

@@ -13,6 +13,7 @@ namespace loopsmith {
 struct MatchedBuffer {
   Ptr<Buffer> buffer;
   std::vector<Expr> start;
+  std::vector<Expr> shape;  ///< Of the parameter, with what its sizes stand for.
 };
 
 /// What the parameters stand for; what differs, where the block does something else.
@@ -23,8 +24,9 @@ struct IntrinMatch {
 };
 
 /// Compares the body of a block with a description. A parameter that is a number stands for an
-/// expression that has one value in all of the block, and reads no memory. Operands of commutative
-/// operators may stand in either order, loops and axes of one value may be left out.
+/// expression that has one value in all of the block, and reads no memory; a variable that is the
+/// extent of a loop, for that of the block's. Operands of commutative operators may stand in either
+/// order, loops and axes of one value may be left out.
 IntrinMatch match_intrin(const Block& block, const PrimFunc& description);
 
 /// The block with the implementation in the place of its body, on the parts that were matched. What

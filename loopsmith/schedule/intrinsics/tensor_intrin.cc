@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <unordered_map>
 
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
@@ -18,6 +19,23 @@ std::string shape_text(const Buffer& buffer) {
   return fmt::format("{}({})", to_string(buffer.dtype), fmt::join(sizes, ", "));
 }
 
+/// Pairs the sizes of two functions.
+class SizePairs {
+ public:
+  bool are_same(const std::vector<Expr>& a, const std::vector<Expr>& b) {
+    return std::ranges::equal(a, b, [&](const Expr& x, const Expr& y) { return is_same(x, y); });
+  }
+
+ private:
+  bool is_same(const Expr& a, const Expr& b) {
+    if (!a.is<Var>() || !b.is<Var>()) return structural_equal(a, b);
+    return a.dtype() == b.dtype() && others_.try_emplace(a, b).first->second.same_as(b) &&
+           others_.try_emplace(b, a).first->second.same_as(a);
+  }
+
+  std::unordered_map<Ref, Ref, RefHash, RefEqual> others_;
+};
+
 }  // namespace
 
 Ptr<TensorIntrin> tensor_intrin(std::string_view name, const Ptr<PrimFunc>& desc,
@@ -27,6 +45,7 @@ Ptr<TensorIntrin> tensor_intrin(std::string_view name, const Ptr<PrimFunc>& desc
           impl->span,
           "tensor intrinsic {}: the description has {} parameters, the implementation {}", name,
           desc->params.size(), impl->params.size());
+  SizePairs sizes;
   for (std::size_t i = 0; i < desc->params.size(); ++i) {
     const Ptr<Buffer>& meant = desc->buffer_map[i];
     const Ptr<Buffer>& done = impl->buffer_map[i];
@@ -34,19 +53,18 @@ Ptr<TensorIntrin> tensor_intrin(std::string_view name, const Ptr<PrimFunc>& desc
     require(meant && done, ErrorKind::schedule, "intrinsic_takes_buffers",
             hint("let it be a buffer in both functions, or a number of one type in both"),
             desc->span, "tensor intrinsic {}: parameter {} is no buffer", name, i);
-    const bool same_shape = meant->shape.size() == done->shape.size() &&
-                            std::ranges::equal(meant->shape, done->shape, StructuralEqual());
-    require(meant->dtype == done->dtype && same_shape, ErrorKind::schedule,
-            "intrinsic_parameters_agree", hint("let both take the same buffers in the same order"),
-            done->span,
+    require(meant->dtype == done->dtype && sizes.are_same(meant->shape, done->shape),
+            ErrorKind::schedule, "intrinsic_parameters_agree",
+            hint("let both take the same buffers in the same order"), done->span,
             "tensor intrinsic {}: parameter {} is {} in the description, {} in the implementation",
             name, meant->name, shape_text(*meant), shape_text(*done));
-    const bool is_constant =
-        std::ranges::all_of(meant->shape, [](const Expr& size) { return size.is<IntImm>(); });
-    require(is_constant, ErrorKind::schedule, "intrinsic_sizes_are_constant",
-            hint("write one intrinsic for each size"), meant->span,
-            "tensor intrinsic {}: parameter {} is {}, its sizes are no constants", name,
-            meant->name, shape_text(*meant));
+    const bool is_plain = std::ranges::all_of(
+        meant->shape, [](const Expr& size) { return size.is<IntImm>() || size.is<Var>(); });
+    require(
+        is_plain, ErrorKind::schedule, "intrinsic_sizes_are_plain",
+        hint("let each size be a number, or a variable of its own"), meant->span,
+        "tensor intrinsic {}: parameter {} is {}, its sizes are neither constants nor variables",
+        name, meant->name, shape_text(*meant));
   }
   return make(TensorIntrin{.desc = desc, .impl = impl});
 }

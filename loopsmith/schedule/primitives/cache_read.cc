@@ -5,6 +5,7 @@
 
 #include "loopsmith/schedule/legality/quick_answers.h"
 #include "loopsmith/schedule/rewrites/cache_coverage.h"
+#include "loopsmith/schedule/rewrites/pointer_uses.h"
 
 namespace loopsmith {
 namespace {
@@ -51,8 +52,8 @@ bool copy_behind_writers(const Schedule& schedule, CacheReadPlan& plan) {
 
 Planned<CacheReadPlan> plan_cache_read(const Schedule& schedule,
                                        const CacheReadArguments& arguments) {
-  auto found = cache_subject(schedule, arguments.block, arguments.read_buffer_index,
-                             BufferSelector::Side::read, arguments.storage_scope);
+  auto found = cache_subject_with_pointers(schedule, arguments.block, arguments.read_buffer_index,
+                                           BufferSelector::Side::read, arguments.storage_scope);
   if (auto* refusal = std::get_if<Refusal>(&found)) return std::move(*refusal);
   CacheReadPlan plan{.subject = std::get<CacheSubject>(std::move(found)),
                      .storage_scope = arguments.storage_scope};
@@ -75,8 +76,11 @@ Planned<CacheReadPlan> plan_cache_read(const Schedule& schedule,
   auto place = place_before(schedule, plan.subject.scope, plan.subject.selected.buffer,
                             plan.consumers, plan.subject.writers);
   if (auto* refusal = std::get_if<Refusal>(&place)) {
-    if (copy_behind_writers(schedule, plan)) return plan;
-    return std::move(*refusal);
+    if (!copy_behind_writers(schedule, plan)) return std::move(*refusal);
+    if (auto tile = refuse_pointers_to_tile(schedule, plan.subject, plan.place, plan.box)) {
+      return *std::move(tile);
+    }
+    return plan;
   }
   plan.place = std::get<CopyPlace>(place);
   plan.box = region_to_cache(schedule, plan.subject, plan.consumers, plan.place);
@@ -86,6 +90,9 @@ Planned<CacheReadPlan> plan_cache_read(const Schedule& schedule,
     if (!is_written_before(schedule, plan.subject, plan.box, plan.place)) {
       return Refusal{&copied_elements_are_written, {buffer, Argument(plan.consumers[0])}};
     }
+  }
+  if (auto tile = refuse_pointers_to_tile(schedule, plan.subject, plan.place, plan.box)) {
+    return *std::move(tile);
   }
   const NodeId scope = schedule.node(plan.subject.scope);
   plan.preservation = {scope,
@@ -99,12 +106,14 @@ BlockRV commit_cache_read(Schedule& schedule, CacheReadPlan&& plan) {
   const Ptr<Buffer> cache =
       allocate_cache(schedule, plan.subject.scope, plan.box, plan.storage_scope, tile);
   AccessChange change = change_to_cache(plan.box, cache, tile);
-  change.writes = false;
   if (!may_read(schedule, plan.subject, plan.box)) {
     declare_all_used(schedule, plan.subject.scope, plan.box.buffer);
   }
   for (const BlockRV consumer : plan.consumers) {
-    change_accesses(schedule, uses_of(schedule, schedule.node(consumer), plan.box.buffer), change);
+    const BufferAccesses uses = uses_of(schedule, schedule.node(consumer), plan.box.buffer);
+    // A pointer is that of all its accesses, and consumers only read.
+    change.writes = uses.by_pointer;
+    change_with_views(schedule, uses, change, change.from, cache);
   }
   return insert_copy(schedule, plan.subject.scope, plan.place, plan.box, cache, tile, false,
                      cache->name);

@@ -5,12 +5,13 @@
 
 #include "loopsmith/schedule/legality/quick_answers.h"
 #include "loopsmith/schedule/rewrites/cache_coverage.h"
+#include "loopsmith/schedule/rewrites/pointer_uses.h"
 
 namespace loopsmith {
 Planned<CacheWritePlan> plan_cache_write(const Schedule& schedule,
                                          const CacheWriteArguments& arguments) {
-  auto found = cache_subject(schedule, arguments.block, arguments.write_buffer_index,
-                             BufferSelector::Side::write, arguments.storage_scope);
+  auto found = cache_subject_with_pointers(schedule, arguments.block, arguments.write_buffer_index,
+                                           BufferSelector::Side::write, arguments.storage_scope);
   if (auto* refusal = std::get_if<Refusal>(&found)) return std::move(*refusal);
   CacheWritePlan plan{.subject = std::get<CacheSubject>(std::move(found)),
                       .storage_scope = arguments.storage_scope};
@@ -29,6 +30,9 @@ Planned<CacheWritePlan> plan_cache_write(const Schedule& schedule,
   auto box = written_region(schedule, subject, plan.place.around);
   if (auto* refusal = std::get_if<Refusal>(&box)) return std::move(*refusal);
   plan.box = std::get<AffineRegion>(std::move(box));
+  if (auto tile = refuse_pointers_to_tile(schedule, subject, plan.place, plan.box)) {
+    return *std::move(tile);
+  }
   for (const BlockRV writer : subject.writers) {
     const bool reads_first =
         contains(subject.readers, writer) && !is_filled_for(schedule, subject, writer);
@@ -67,7 +71,8 @@ BlockRV commit_cache_write(Schedule& schedule, CacheWritePlan&& plan) {
     if (!contains(changed, consumer)) changed.push_back(consumer);
   }
   for (const BlockRV block : changed) {
-    change_accesses(schedule, uses_of(schedule, schedule.node(block), plan.box.buffer), change);
+    change_with_views(schedule, uses_of(schedule, schedule.node(block), plan.box.buffer), change,
+                      change.from, cache);
   }
   return insert_copy(schedule, plan.subject.scope, plan.place, plan.box, cache, tile, true,
                      cache->name);

@@ -6,6 +6,7 @@
 #include "loopsmith/ir/find_data_type.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/rewrites/pointer_uses.h"
 
 namespace loopsmith {
 namespace {
@@ -39,44 +40,6 @@ std::variant<RedefinePlan, Refusal> redefinition(const Schedule& schedule, Block
     return Refusal{&buffer_has_no_views, {Argument(Ref(plan.from))}};
   }
   return plan;
-}
-
-/// The buffer with another pointer.
-Buffer with_pointer(const Buffer& buffer, std::string name, DataType dtype,
-                    std::string_view scope) {
-  Buffer copy = buffer;
-  copy.data = pointer_var(name, dtype, std::string(scope));
-  copy.name = std::move(name);
-  copy.dtype = dtype;
-  return copy;
-}
-
-/// Changes the accesses to a buffer, and what views of it are, and of those.
-void change_with_views(Schedule& schedule, const BufferAccesses& uses, AccessChange change,
-                       const Ptr<Buffer>& from, const Ptr<Buffer>& to) {
-  change.from = from;
-  change.to = to;
-  change_accesses(schedule, uses, change);
-  if (!uses.by_view) return;
-  for (const NodeId node : uses.nodes) {
-    const auto* realize = schedule.as<BlockRealize>(node);
-    if (!realize) continue;
-    for (std::size_t i = 0; i < realize->block->match_buffers.size(); ++i) {
-      realize = schedule.as<BlockRealize>(node);
-      MatchBufferRegion match = *realize->block->match_buffers[i];
-      if (!match.source->buffer.same_as(from)) continue;
-      const Ptr<Buffer> view = match.buffer;
-      BufferRegion source = *match.source;
-      source.buffer = to;
-      match.source = make(std::move(source));
-      if (view->dtype != to->dtype || view->scope() != to->scope()) {
-        match.buffer = make(with_pointer(*view, view->name, to->dtype, to->scope()));
-        change_with_views(schedule, uses_of(schedule, node, view), change, view, match.buffer);
-      }
-      auto& block = const_cast<Block&>(*static_cast<BlockRealize&>(schedule.edit(node)).block);
-      block.match_buffers[i] = make(std::move(match));
-    }
-  }
 }
 
 void redefine(Schedule& schedule, const RedefinePlan& plan, const Ptr<Buffer>& to,

@@ -74,8 +74,8 @@ TEST(set_scope, takes_views_along) {
   EXPECT_NE(text.find("V = T.match_buffer(B_local[vi], (1,), scope=\"local\")"), std::string::npos)
       << text;
   expect_sound(sch, func);
-  EXPECT_EQ(error_of([&] { cache_read(sch, get_block(sch, "C"), 0, "local"); }),
-            "buffer_is_used_by_index: cache_read: buffer B_local is reached through its pointer or "
+  EXPECT_EQ(error_of([&] { reindex(sch, get_block(sch, "C"), "B_local"); }),
+            "buffer_is_used_by_index: reindex: buffer B_local is reached through its pointer or "
             "a match_buffer");
 }
 
@@ -116,6 +116,9 @@ TEST(set_scope, refuses_buffers_that_share_memory) {
   EXPECT_EQ(
       error_of([&] { unsafe_set_dtype(sch, b, 0, "float16"); }),
       "buffer_has_no_views: unsafe_set_dtype: a match_buffer or another buffer views buffer B");
+  EXPECT_EQ(error_of([&] { cache_write(sch, b, 0, "local"); }),
+            "buffer_is_used_by_index: cache_write: buffer B is reached through its pointer or a "
+            "match_buffer");
 }
 
 TEST(unsafe_set_dtype, converts_where_the_buffer_is_used) {

@@ -210,13 +210,13 @@ TEST(tensorize, keeps_intrinsics_by_name_in_a_table) {
   const auto sized = parse_function(R"(
 @T.prim_func
 def sized(x: T.handle, n: T.int32):
-    X = T.match_buffer(x, (n,))
+    X = T.match_buffer(x, (n + 1,))
     X[0] = T.float32(0)
 )");
   EXPECT_EQ(
       error_of([&] { table.add("x", sized, sized); }),
-      "intrinsic_sizes_are_constant: tensor intrinsic x: parameter X is float32(n), its sizes "
-      "are no constants");
+      "intrinsic_sizes_are_plain: tensor intrinsic x: parameter X is float32(n + 1), its sizes "
+      "are neither constants nor variables");
   const auto number = parse_function("@T.prim_func\ndef number(n: T.int32):\n    T.evaluate(n)\n");
   const auto buffer = parse_function(
       "@T.prim_func\ndef buffer(X: T.Buffer((8,), \"float32\")):\n    X[0] = T.float32(0)\n");

@@ -5,6 +5,7 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/rewrites/pointer_uses.h"
 
 namespace loopsmith {
 namespace {
@@ -57,10 +58,13 @@ bool is_storage_scope(std::string_view scope) {
   });
 }
 
-std::variant<CacheSubject, Refusal> cache_subject(const Schedule& schedule, BlockRV block,
-                                                  const BufferSelector& selector,
-                                                  BufferSelector::Side side,
-                                                  std::string_view storage_scope) {
+namespace {
+
+std::variant<CacheSubject, Refusal> find_subject(const Schedule& schedule, BlockRV block,
+                                                 const BufferSelector& selector,
+                                                 BufferSelector::Side side,
+                                                 std::string_view storage_scope,
+                                                 bool takes_pointers) {
   using Side = BufferSelector::Side;
   const bool is_write = (side == Side::any ? selector.side : side) == Side::write;
   const auto selected = select_buffer(schedule.get(block), selector, side);
@@ -81,11 +85,31 @@ std::variant<CacheSubject, Refusal> cache_subject(const Schedule& schedule, Bloc
   }
   const BufferAccesses uses = uses_of(schedule, scope_node, selected->buffer);
   const Argument buffer{Ref(selected->buffer)};
-  if (!uses.by_indices_alone()) return Refusal{&buffer_is_used_by_index, {buffer}};
+  const bool leads_there =
+      uses.by_indices_alone() ||
+      (takes_pointers && leads_to_caches(schedule.statement(scope_node), *selected->buffer));
+  if (!leads_there) return Refusal{&buffer_is_used_by_index, {buffer}};
   if (!are_inside(schedule, uses, scope_node, subject)) {
     return Refusal{&uses_are_declared, {buffer}};
   }
   return subject;
+}
+
+}  // namespace
+
+std::variant<CacheSubject, Refusal> cache_subject(const Schedule& schedule, BlockRV block,
+                                                  const BufferSelector& selector,
+                                                  BufferSelector::Side side,
+                                                  std::string_view storage_scope) {
+  return find_subject(schedule, block, selector, side, storage_scope, false);
+}
+
+std::variant<CacheSubject, Refusal> cache_subject_with_pointers(const Schedule& schedule,
+                                                                BlockRV block,
+                                                                const BufferSelector& selector,
+                                                                BufferSelector::Side side,
+                                                                std::string_view storage_scope) {
+  return find_subject(schedule, block, selector, side, storage_scope, true);
 }
 
 std::variant<CopyPlace, Refusal> place_before(const Schedule& schedule, BlockRV scope,

@@ -75,7 +75,8 @@ def decl_tensor_intrin(
     Parameters
     ----------
     op
-        A compute over placeholders, of constant sizes.
+        A compute over placeholders. Sizes are constants, or variables, which stand for the extents
+        of the loops of each tile; ``fcompute`` may use them.
     fcompute
         Takes the lists of input and of output buffers. Gives the statement, or call, that computes
         all of it; or ``(body, reduce_init, reduce_update)``: the last two start a reduction, and

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from te_outline import lowered, same_results, text
 from test_te_schedule import chain, names, product
 
@@ -227,6 +228,27 @@ def test_threads_fill_tiles_together_and_compute_from_registers() -> None:
     script = s.to_tir([A, B, C]).func.script()
     assert script.count('thread="threadIdx.x"') == 3
     same_results(s, [A, B, C], compiles=False)
+
+
+@pytest.mark.parametrize("is_bound", [False, True])
+@pytest.mark.parametrize("is_at_loop", [False, True])
+def test_each_block_fills_its_own_memory_wherever_the_stage_stands(
+    is_bound: bool, is_at_loop: bool
+) -> None:
+    A = te.placeholder((4, 16, 8), name="A")
+    B = te.compute((4, 16, 8), lambda o, i, j: A[o, i, j] * 2, name="B")
+    s = te.create_schedule(B.op)
+    AA = s.cache_read(A, "shared", [B])
+    o, i, j = B.op.axis
+    if is_at_loop:
+        s[AA].compute_at(s[B], o)
+    for stage, axes in [(B, (i, j)), (AA, AA.op.axis[1:])][: 1 + is_bound]:
+        for axis, tag in zip(axes, ("blockIdx.x", "threadIdx.x")):
+            s[stage].bind(axis, te.thread_axis(tag))
+    script = lowered(s, [A, B])
+    assert "A.shared[8] in shared" in script
+    assert script.count("blockIdx.x") == 1
+    same_results(s, [A, B], compiles=False)
 
 
 def test_pragmas_are_annotations_of_the_loop() -> None:

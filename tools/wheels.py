@@ -59,7 +59,8 @@ def interpreters() -> list[Path]:
     found: dict[str, Path] = {}
     named = filter(None, (shutil.which(f"python{version}") for version in VERSIONS))
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    for path in [sys.executable, *named, *sorted(pyenv.glob("versions/*/bin/python"))]:
+    installed = map(str, sorted(pyenv.glob("versions/*/bin/python")))
+    for path in [sys.executable, *named, *installed]:
         # What stands for an interpreter may say that there is none.
         told = subprocess.run(
             [path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/te_schedule/attachments.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/support/error.h"
 
@@ -108,25 +109,56 @@ bool is_inside(const ScheduleData& schedule, const std::vector<Attachment>& atta
   return false;
 }
 
+bool is_of_blocks(const BoundAxis& axis) {
+  return is_block_axis(thread_axis_of(std::get<BindMark>(axis.mark->what).thread->thread_tag));
+}
+
 }  // namespace
 
 std::string_view scope_of(const ScheduleData& schedule, const std::vector<Attachment>& attachments,
                           StageId id) {
   if (!schedule.stages[id].scope.empty()) return schedule.stages[id].scope;
-  std::string_view scope = "global";
-  for (StageId at = id; attachments[at].type == AttachType::scope; at = attachments[at].stage) {
-    const StageData& around = schedule.stages[attachments[at].stage];
+  const std::vector<BoundAxis> bound = bound_around(schedule, attachments, attachments[id]);
+  if (bound.empty()) return "global";
+  return std::ranges::all_of(bound, is_of_blocks) ? "shared" : "local";
+}
+
+std::vector<BoundAxis> bound_around(const ScheduleData& schedule,
+                                    const std::vector<Attachment>& attachments,
+                                    const Attachment& place) {
+  std::vector<BoundAxis> found;
+  for (Attachment at = place; at.type == AttachType::scope; at = attachments[at.stage]) {
+    const StageData& around = schedule.stages[at.stage];
     for (const IterVar& axis : around.leaf_iter_vars) {
       for (const AxisMark& mark : around.marks) {
-        const auto* bound = std::get_if<BindMark>(&mark.what);
-        if (!bound || !mark.axis.same_as(axis)) continue;
-        if (!is_block_axis(thread_axis_of(bound->thread->thread_tag))) return "local";
-        scope = "shared";
+        const bool is_bound = std::holds_alternative<BindMark>(mark.what);
+        if (is_bound && mark.axis.same_as(axis)) found.push_back({at.stage, &mark});
       }
-      if (axis.same_as(attachments[at].axis)) break;
+      if (axis.same_as(at.axis)) break;
     }
   }
-  return scope;
+  return found;
+}
+
+void attach_inside_blocks(const ScheduleData& schedule,
+                          const std::vector<std::vector<StageId>>& readers,
+                          std::vector<Attachment>& attachments) {
+  for (const StageId id : schedule.order) {
+    Attachment& at = attachments[id];
+    if (is_global(memory_scope(schedule.stages[id].scope)) || readers[id].size() != 1) continue;
+    const StageId reader = readers[id][0];
+    const bool is_at_reader = at.type == AttachType::scope && at.stage == reader;
+    if (!is_at_reader && at.type != AttachType::root) continue;
+    const auto& leaves = schedule.stages[reader].leaf_iter_vars;
+    const std::size_t first = is_at_reader ? place_of(leaves, at.axis) + 1 : 0;
+    for (const AxisMark& mark : schedule.stages[reader].marks) {
+      if (!std::holds_alternative<BindMark>(mark.what) || !is_of_blocks({reader, &mark})) continue;
+      const std::size_t place = place_of(leaves, mark.axis);
+      const bool is_inside = place < leaves.size() && place >= first &&
+                             (at.stage != reader || place > place_of(leaves, at.axis));
+      if (is_inside) at = {AttachType::scope, reader, mark.axis};
+    }
+  }
 }
 
 std::vector<std::vector<StageId>> readers_of(const ScheduleData& schedule,

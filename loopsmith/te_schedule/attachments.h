@@ -28,6 +28,23 @@ std::vector<Attachment> attachments_of(const ScheduleData& schedule);
 std::vector<std::vector<StageId>> readers_of(const ScheduleData& schedule,
                                              const std::vector<Attachment>& attachments);
 
+/// An axis around a place that is bound to a thread axis, and the stage that it is of.
+struct BoundAxis {
+  StageId stage = no_stage;
+  const AxisMark* mark = nullptr;
+};
+/// Those around a place: of the stage there from outside to inside, then of that around it.
+std::vector<BoundAxis> bound_around(const ScheduleData& schedule,
+                                    const std::vector<Attachment>& attachments,
+                                    const Attachment& place);
+
+/// Lets a stage whose memory each block of threads has for itself be computed inside of the loops
+/// of its only reader that are bound to blocks, where it was attached outside of them: each block
+/// computes what it reads.
+void attach_inside_blocks(const ScheduleData& schedule,
+                          const std::vector<std::vector<StageId>>& readers,
+                          std::vector<Attachment>& attachments);
+
 /// The same schedule with the place of each stage said of the stage itself, by an axis that is a
 /// loop: groups and axes that were split or fused are resolved.
 Schedule normalized(const Schedule& schedule);

@@ -109,6 +109,14 @@ void Replay::bind(StageId id, const AxisMark& mark) {
     const LoopRV loop = leaf_loop(id, nest, mark, "bind");
     const For& node = schedule_.get(loop);
     if (node.kind == ForKind::thread_binding) continue;
+    // It runs on that thread axis already: what is left of it is one iteration.
+    const auto is_on_it = [&](const BoundAxis& axis) {
+      return std::get<BindMark>(axis.mark->what).thread->thread_tag == thread->thread_tag;
+    };
+    if (is_const_int(node.extent, 1) &&
+        std::ranges::any_of(bound_around(data_, attachments_, attachments_[id]), is_on_it)) {
+      continue;
+    }
     const std::int64_t* asked = thread->dom ? as_int(thread->dom->extent) : nullptr;
     const std::int64_t* extent = as_int(node.extent);
     require(!asked || !extent || *asked == *extent, ErrorKind::schedule, "threads_fit_the_loop",
@@ -139,15 +147,9 @@ void Replay::require_env_threads(StageId id) const {
 
 /// Binds the loops around a place to the threads of a block; not to blocks of threads.
 void Replay::bind_around(const Attachment& at) {
-  for (Attachment place = at; place.type == AttachType::scope; place = attachments_[place.stage]) {
-    for (const IterVar& axis : stage(place.stage).leaf_iter_vars) {
-      for (const AxisMark& mark : stage(place.stage).marks) {
-        const auto* bound = std::get_if<BindMark>(&mark.what);
-        if (!bound || !mark.axis.same_as(axis)) continue;
-        if (!is_block_axis(thread_axis_of(bound->thread->thread_tag))) bind(place.stage, mark);
-      }
-      if (axis.same_as(place.axis)) break;
-    }
+  for (const BoundAxis& axis : bound_around(data_, attachments_, at)) {
+    const std::string& tag = std::get<BindMark>(axis.mark->what).thread->thread_tag;
+    if (!is_block_axis(thread_axis_of(tag))) bind(axis.stage, *axis.mark);
   }
 }
 

@@ -16,6 +16,7 @@
 #include "loopsmith/schedule/rewrites/cache_coverage.h"
 #include "loopsmith/schedule/rewrites/edits.h"
 #include "loopsmith/schedule/rewrites/expression_replacement.h"
+#include "loopsmith/schedule/rewrites/pointer_caches.h"
 
 namespace loopsmith {
 namespace {
@@ -172,8 +173,8 @@ bool can_always_be_read(const Schedule& schedule, const CacheExpressionPlan& pla
   const Block& block = schedule.get(plan.block);
   const NodeId scope = schedule.node(plan.subject.scope);
   const auto is_there = [&](const BufferLoad& load) {
-    const auto subject = cache_subject(schedule, plan.block, BufferSelector(load.buffer),
-                                       BufferSelector::Side::read, plan.storage_scope);
+    const auto subject = cache_subject_by_index(schedule, plan.block, BufferSelector(load.buffer),
+                                                BufferSelector::Side::read, plan.storage_scope);
     const auto* known = std::get_if<CacheSubject>(&subject);
     const AffineRegion box = region_over_axes(block, *point_region(load.buffer, load.indices));
     const bool is_direct = std::ranges::none_of(
@@ -215,8 +216,8 @@ Expr is_within_bounds(const CacheExpressionPlan& plan) {
 Planned<CacheExpressionPlan> plan_cache_expression(const Schedule& schedule,
                                                    const CacheExpressionArguments& arguments) {
   const BlockRV block = arguments.block;
-  auto subject = cache_subject(schedule, block, arguments.buffer_index, BufferSelector::Side::read,
-                               arguments.storage_scope);
+  auto subject = cache_subject_by_index(schedule, block, arguments.buffer_index,
+                                        BufferSelector::Side::read, arguments.storage_scope);
   if (auto* refusal = std::get_if<Refusal>(&subject)) return std::move(*refusal);
   if (!child_blocks(schedule, schedule.node(block)).empty()) {
     return Refusal{&block_is_leaf, {Argument(block)}};

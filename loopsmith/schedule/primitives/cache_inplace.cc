@@ -5,13 +5,14 @@
 
 #include "loopsmith/schedule/legality/quick_answers.h"
 #include "loopsmith/schedule/rewrites/cache_coverage.h"
+#include "loopsmith/schedule/rewrites/pointer_caches.h"
 
 namespace loopsmith {
 
 Planned<CacheInplacePlan> plan_cache_inplace(const Schedule& schedule,
                                              const CacheInplaceArguments& arguments) {
-  auto found = cache_subject(schedule, arguments.block, arguments.read_buffer_index,
-                             BufferSelector::Side::read, arguments.storage_scope);
+  auto found = cache_subject_by_index(schedule, arguments.block, arguments.read_buffer_index,
+                                      BufferSelector::Side::read, arguments.storage_scope);
   if (auto* refusal = std::get_if<Refusal>(&found)) return std::move(*refusal);
   const auto& subject = std::get<CacheSubject>(found);
   const Ptr<Buffer>& buffer = subject.selected.buffer;

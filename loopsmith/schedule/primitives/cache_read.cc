@@ -5,6 +5,7 @@
 
 #include "loopsmith/schedule/legality/quick_answers.h"
 #include "loopsmith/schedule/rewrites/cache_coverage.h"
+#include "loopsmith/schedule/rewrites/pointer_caches.h"
 #include "loopsmith/schedule/rewrites/pointer_uses.h"
 
 namespace loopsmith {
@@ -52,8 +53,8 @@ bool copy_behind_writers(const Schedule& schedule, CacheReadPlan& plan) {
 
 Planned<CacheReadPlan> plan_cache_read(const Schedule& schedule,
                                        const CacheReadArguments& arguments) {
-  auto found = cache_subject_with_pointers(schedule, arguments.block, arguments.read_buffer_index,
-                                           BufferSelector::Side::read, arguments.storage_scope);
+  auto found = cache_subject(schedule, arguments.block, arguments.read_buffer_index,
+                             BufferSelector::Side::read, arguments.storage_scope);
   if (auto* refusal = std::get_if<Refusal>(&found)) return std::move(*refusal);
   CacheReadPlan plan{.subject = std::get<CacheSubject>(std::move(found)),
                      .storage_scope = arguments.storage_scope};

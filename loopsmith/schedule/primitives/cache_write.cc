@@ -5,13 +5,14 @@
 
 #include "loopsmith/schedule/legality/quick_answers.h"
 #include "loopsmith/schedule/rewrites/cache_coverage.h"
+#include "loopsmith/schedule/rewrites/pointer_caches.h"
 #include "loopsmith/schedule/rewrites/pointer_uses.h"
 
 namespace loopsmith {
 Planned<CacheWritePlan> plan_cache_write(const Schedule& schedule,
                                          const CacheWriteArguments& arguments) {
-  auto found = cache_subject_with_pointers(schedule, arguments.block, arguments.write_buffer_index,
-                                           BufferSelector::Side::write, arguments.storage_scope);
+  auto found = cache_subject(schedule, arguments.block, arguments.write_buffer_index,
+                             BufferSelector::Side::write, arguments.storage_scope);
   if (auto* refusal = std::get_if<Refusal>(&found)) return std::move(*refusal);
   CacheWritePlan plan{.subject = std::get<CacheSubject>(std::move(found)),
                       .storage_scope = arguments.storage_scope};

@@ -8,6 +8,7 @@
 #include "loopsmith/schedule/legality/quick_answers.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/rewrites/cache_coverage.h"
+#include "loopsmith/schedule/rewrites/pointer_caches.h"
 
 namespace loopsmith {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 std::variant<CopyAtPlan, Refusal> find(const Schedule& schedule, LoopRV loop, BlockRV block,
                                        const BufferSelector& selector, BufferSelector::Side side,
                                        const std::string& storage_scope) {
-  auto found = cache_subject(schedule, block, selector, side, storage_scope);
+  auto found = cache_subject_by_index(schedule, block, selector, side, storage_scope);
   if (auto* refusal = std::get_if<Refusal>(&found)) return std::move(*refusal);
   CopyAtPlan plan{.subject = std::get<CacheSubject>(std::move(found)),
                   .loop = loop,

@@ -12,6 +12,7 @@
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
 #include "loopsmith/schedule/rewrites/cache_coverage.h"
+#include "loopsmith/schedule/rewrites/pointer_caches.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
@@ -200,8 +201,8 @@ class EinsumPlanner {
       const bool reads_all = !may_skip(realize_, operand.buffer) &&
                              std::ranges::none_of(operand.indices, is_used_twice);
       if (reads_all) continue;
-      const auto found = cache_subject(schedule_, plan_.block, operand.buffer,
-                                       BufferSelector::Side::read, "global");
+      const auto found = cache_subject_by_index(schedule_, plan_.block, operand.buffer,
+                                                BufferSelector::Side::read, "global");
       if (const auto* refusal = std::get_if<Refusal>(&found)) return *refusal;
       const AffineRegion box = read_region(schedule_, operand.buffer, {plan_.block}, scope);
       const CopyPlace place{.at = nest_of(schedule_, plan_.scope, plan_.block), .around = scope};

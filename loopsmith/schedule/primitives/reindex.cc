@@ -12,6 +12,7 @@
 #include "loopsmith/schedule/queries/empty_reductions.h"
 #include "loopsmith/schedule/queries/must_write_region.h"
 #include "loopsmith/schedule/rewrites/cache_coverage.h"
+#include "loopsmith/schedule/rewrites/pointer_caches.h"
 
 namespace loopsmith {
 namespace {
@@ -102,7 +103,7 @@ bool copy_in_shared_loops(const Schedule& schedule, ReindexPlan& plan) {
 Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
                                  const BufferSelector& selector, BufferSelector::Side side,
                                  std::string_view storage_scope) {
-  auto found = cache_subject(schedule, handle, selector, side, storage_scope);
+  auto found = cache_subject_by_index(schedule, handle, selector, side, storage_scope);
   if (auto* refusal = std::get_if<Refusal>(&found)) return std::move(*refusal);
   ReindexPlan plan{.block = handle, .subject = std::get<CacheSubject>(std::move(found))};
   const Block& block = schedule.get(handle);

@@ -58,13 +58,10 @@ bool is_storage_scope(std::string_view scope) {
   });
 }
 
-namespace {
-
-std::variant<CacheSubject, Refusal> find_subject(const Schedule& schedule, BlockRV block,
-                                                 const BufferSelector& selector,
-                                                 BufferSelector::Side side,
-                                                 std::string_view storage_scope,
-                                                 bool takes_pointers) {
+std::variant<CacheSubject, Refusal> cache_subject(const Schedule& schedule, BlockRV block,
+                                                  const BufferSelector& selector,
+                                                  BufferSelector::Side side,
+                                                  std::string_view storage_scope) {
   using Side = BufferSelector::Side;
   const bool is_write = (side == Side::any ? selector.side : side) == Side::write;
   const auto selected = select_buffer(schedule.get(block), selector, side);
@@ -86,30 +83,12 @@ std::variant<CacheSubject, Refusal> find_subject(const Schedule& schedule, Block
   const BufferAccesses uses = uses_of(schedule, scope_node, selected->buffer);
   const Argument buffer{Ref(selected->buffer)};
   const bool leads_there =
-      uses.by_indices_alone() ||
-      (takes_pointers && leads_to_caches(schedule.statement(scope_node), *selected->buffer));
+      uses.by_indices_alone() || leads_to_caches(schedule.statement(scope_node), *selected->buffer);
   if (!leads_there) return Refusal{&buffer_is_used_by_index, {buffer}};
   if (!are_inside(schedule, uses, scope_node, subject)) {
     return Refusal{&uses_are_declared, {buffer}};
   }
   return subject;
-}
-
-}  // namespace
-
-std::variant<CacheSubject, Refusal> cache_subject(const Schedule& schedule, BlockRV block,
-                                                  const BufferSelector& selector,
-                                                  BufferSelector::Side side,
-                                                  std::string_view storage_scope) {
-  return find_subject(schedule, block, selector, side, storage_scope, false);
-}
-
-std::variant<CacheSubject, Refusal> cache_subject_with_pointers(const Schedule& schedule,
-                                                                BlockRV block,
-                                                                const BufferSelector& selector,
-                                                                BufferSelector::Side side,
-                                                                std::string_view storage_scope) {
-  return find_subject(schedule, block, selector, side, storage_scope, true);
 }
 
 std::variant<CopyPlace, Refusal> place_before(const Schedule& schedule, BlockRV scope,

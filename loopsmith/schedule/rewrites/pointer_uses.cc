@@ -8,17 +8,6 @@
 
 namespace loopsmith {
 
-std::optional<Refusal> refuse_pointers_to_tile(const Schedule& schedule,
-                                               const CacheSubject& subject, const CopyPlace& place,
-                                               const AffineRegion& box) {
-  const Ptr<Buffer>& buffer = subject.selected.buffer;
-  if (!is_tile(schedule, subject.scope, place, box) ||
-      uses_of(schedule, schedule.node(subject.scope), buffer).by_indices_alone()) {
-    return {};
-  }
-  return Refusal{&buffer_is_used_by_index, {Argument(Ref(buffer))}};
-}
-
 bool leads_to_caches(const Stmt& scope, const Buffer& buffer) {
   if (!buffer.strides.empty()) return false;
   if (buffer.elem_offset.defined() && !is_const_int(buffer.elem_offset, 0)) return false;

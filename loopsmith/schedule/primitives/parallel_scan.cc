@@ -76,17 +76,23 @@ Handles<LoopRV> cut_into_parts(Schedule& schedule, const ParallelScanPlan& plan)
   const BlockRV block = block_around_or_root(schedule, schedule.node(plan.loop));
   const NodeId node = schedule.node(plan.loop);
   const std::uint32_t function = schedule.function_of(node);
-  const Expr extent = schedule.get(plan.loop).extent;
+  const For& loop = schedule.get(plan.loop);
+  const Expr extent = loop.extent;
+  const Expr starts = plan.guard.defined()
+                          ? Analyzer().simplify(substitute(plan.guard, {{loop.loop_var, loop.min}}))
+                          : Expr(true);
   const SpanScope span(schedule.span_from(schedule.get(plan.loop).span));
-  ScanParts made = scan_parts(schedule, plan.loop, plan.recurrence, plan.stores, plan.length);
+  ScanParts made =
+      scan_parts(schedule, plan.loop, plan.recurrence, plan.guard, plan.stores, plan.length);
   std::vector<Stmt> all{made.totals, made.carries, made.parts};
   if (made.last.defined()) all.push_back(made.last);
   Stmt result = seq(std::move(all));
   const std::int64_t* constant = as_int(extent);
-  if (!constant || *constant < 1) {
-    // Without iterations, there is no value to start with.
-    result = make(IfThenElse{.condition = extent > int_imm(extent.dtype(), 0),
-                             .then_case = std::move(result)});
+  // Without iterations, there is no value to start with.
+  const bool runs = constant && *constant > 0;
+  const Expr condition = runs ? starts : extent > int_imm(extent.dtype(), 0) && starts;
+  if (!is_const_int(condition, 1)) {
+    result = make(IfThenElse{.condition = condition, .then_case = std::move(result)});
   }
   schedule.replace(node, std::move(result));
   for (const Ptr<Buffer>& buffer : made.buffers) allocate_in(schedule, block, buffer);
@@ -115,11 +121,12 @@ Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
       return Refusal{&extent_is_known_around, {handle}};
     }
   }
-  auto stores = stores_of_body(loop);
+  GuardedBody body = body_of_beginning(loop);
+  auto stores = stores_of(body.body);
   if (!stores || has_calls_with_effects(*stores)) return Refusal{&body_is_of_stores, {handle}};
   auto recurrence = recurrence_of(loop, *stores);
   if (!recurrence) return Refusal{&loop_has_a_recurrence, {handle}};
-  ParallelScanPlan plan{arguments.loop, arguments.length, *std::move(stores),
+  ParallelScanPlan plan{arguments.loop, arguments.length, std::move(body.guard), *std::move(stores),
                         *std::move(recurrence)};
   const Argument buffer(plan.recurrence.buffer->name);
   if (!plan.recurrence.operand.defined()) return Refusal{&recurrence_is_associative, {buffer}};

@@ -21,6 +21,7 @@ struct ParallelScanArguments {
 struct ParallelScanPlan {
   LoopRV loop;
   std::int64_t length = 0;
+  Expr guard;  ///< Of the iterations of a beginning, which run; null where all do.
   std::vector<Stmt> stores;
   Recurrence recurrence;
   std::optional<Argument> reordered_reduction = {};
@@ -63,7 +64,9 @@ Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
 ///                        =>   for p in parallel(parts):
 ///                               for i of part p:  carry[p] = carry[p] + a(i);  x[i + 1] = carry[p]
 ///
-/// Gives the three loops over the parts. Statements beside the recurrence run in the last one.
+/// Gives the three loops over the parts. A condition that ends the loop early, as a split leaves
+/// it, is asked in each part: what is split into blocks that fit into caches is scanned block by
+/// block. Statements beside the recurrence run in the last one.
 Handles<LoopRV> commit_parallel_scan(Schedule& schedule, ParallelScanPlan&& plan);
 
 inline constexpr Primitive parallel_scan(PrimitiveDefinition{

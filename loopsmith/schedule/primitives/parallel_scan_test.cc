@@ -53,6 +53,14 @@ B[100] = t[0]
 )");
 }
 
+TEST(parallel_scan, takes_blocks_that_a_split_has_cut) {
+  const auto before = program(sums, "B[0] = 0\nfor i in range(100):\n    B[i + 1] = B[i] + A[i]\n");
+  Schedule sch(before);
+  const LoopRV inner = split(sch, get_loop(sch, "i"), {infer, 48})[1];
+  EXPECT_EQ(parallel_scan(sch, inner, 16).size(), 3u);
+  expect_result(sch, before);
+}
+
 TEST(parallel_scan, takes_linear_recurrences) {
   expect_scan(floats, "for i in range(50):\n    B[i + 1] = F[i] * B[i] + A[i]\n");
   expect_scan(floats, "for i in range(1, 48, 2):\n    B[i + 2] = (B[i] - A[i]) * T.float64(0.5)\n");
@@ -95,6 +103,12 @@ TEST(parallel_scan, refuses_what_is_no_scan) {
   EXPECT_EQ(of(sums, R"(
 for i in range(100):
     for j in range(2):
+        B[i + 1] = B[i] + A[i]
+)"),
+            "body_is_of_stores: parallel_scan: the body of loop i is not a sequence of stores");
+  EXPECT_EQ(of(sums, R"(
+for i in range(100):
+    if i % 3 < 2:
         B[i + 1] = B[i] + A[i]
 )"),
             "body_is_of_stores: parallel_scan: the body of loop i is not a sequence of stores");

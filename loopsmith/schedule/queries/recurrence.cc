@@ -100,11 +100,30 @@ void find_operation(Recurrence& recurrence) {
   recurrence.operand = form->rest;
 }
 
+/// True where a condition that fails in an iteration fails in all that follow.
+bool holds_for_a_beginning(const Expr& condition, const For& loop) {
+  const auto* less = condition.as<LT>();
+  if (!less || reads_memory(condition)) return false;
+  const Expr room = less->b - less->a;
+  const Expr next = substitute(room, {{loop.loop_var, loop.loop_var + loop.step}});
+  return Analyzer().can_prove(next <= room);
+}
+
 }  // namespace
 
-std::optional<std::vector<Stmt>> stores_of_body(const For& loop) {
+GuardedBody body_of_beginning(const For& loop) {
+  GuardedBody found{.body = loop.body};
+  while (const auto* branch = found.body.as<IfThenElse>()) {
+    if (branch->else_case || !holds_for_a_beginning(branch->condition, loop)) break;
+    found.guard = found.guard.defined() ? found.guard && branch->condition : branch->condition;
+    found.body = Stmt(branch->then_case);
+  }
+  return found;
+}
+
+std::optional<std::vector<Stmt>> stores_of(const Stmt& body) {
   std::vector<Stmt> stores;
-  if (!add_stores(loop.body, stores)) return {};
+  if (!add_stores(body, stores)) return {};
   return stores;
 }
 

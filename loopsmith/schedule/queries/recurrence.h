@@ -24,9 +24,18 @@ struct Recurrence {
   Expr operand;
 };
 
-/// The statements of a loop's body as stores; those in blocks without inits and conditions, with
+/// What iterations of a beginning of the loop do, and the others do not: the body of a loop that a
+/// split has left may have such a condition around it.
+struct GuardedBody {
+  Expr guard;  ///< Null where all iterations run.
+  Stmt body;
+};
+
+GuardedBody body_of_beginning(const For& loop);
+
+/// The statements of a body as stores; those in blocks without inits and conditions, with
 /// their axes replaced by what they are bound to. Nullopt where there is anything else.
-std::optional<std::vector<Stmt>> stores_of_body(const For& loop);
+std::optional<std::vector<Stmt>> stores_of(const Stmt& body);
 
 /// The first store in the loop that takes over a value of the iteration before; its operation is
 /// left open where it is neither associative nor linear.

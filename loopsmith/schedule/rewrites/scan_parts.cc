@@ -13,12 +13,13 @@ constexpr std::int64_t lanes = 16;
 
 class ScanBuilder {
  public:
-  ScanBuilder(Schedule& schedule, LoopRV handle, const Recurrence& recurrence,
+  ScanBuilder(Schedule& schedule, LoopRV handle, const Recurrence& recurrence, const Expr& guard,
               std::span<const Stmt> stores, std::int64_t length)
       : schedule_(schedule),
         function_(schedule.function_of(schedule.node(handle))),
         loop_(schedule.get(handle)),
         recurrence_(recurrence),
+        guard_(guard),
         stores_(stores),
         type_(loop_.loop_var->dtype),
         length_(int_imm(type_, (length + lanes - 1) / lanes * lanes)) {
@@ -60,7 +61,9 @@ class ScanBuilder {
   Stmt in_iteration(const Ptr<Var>& part, const Expr& place, const Stmt& body) {
     const Expr number = part * length_ + place;
     const Expr value = analyzer_.simplify(loop_.min + number * loop_.step);
-    const Stmt inside = clone_with(body, {{loop_.loop_var, value}});
+    const Stmt guarded =
+        guard_.defined() ? make(IfThenElse{.condition = guard_, .then_case = body}) : body;
+    const Stmt inside = clone_with(guarded, {{loop_.loop_var, value}});
     return make(IfThenElse{.condition = number < loop_.extent, .then_case = inside});
   }
 
@@ -161,6 +164,7 @@ class ScanBuilder {
   std::uint32_t function_;
   For loop_;
   const Recurrence& recurrence_;
+  const Expr& guard_;
   std::span<const Stmt> stores_;
   DataType type_;
   Expr length_;  ///< How many iterations a part has at most.
@@ -173,8 +177,8 @@ class ScanBuilder {
 }  // namespace
 
 ScanParts scan_parts(Schedule& schedule, LoopRV loop, const Recurrence& recurrence,
-                     std::span<const Stmt> stores, std::int64_t length) {
-  return ScanBuilder(schedule, loop, recurrence, stores, length).build();
+                     const Expr& guard, std::span<const Stmt> stores, std::int64_t length) {
+  return ScanBuilder(schedule, loop, recurrence, guard, stores, length).build();
 }
 
 }  // namespace loopsmith

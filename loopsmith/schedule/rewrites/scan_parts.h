@@ -22,7 +22,8 @@ struct ScanParts {
 /// the first, and parts of the iterations need nothing else of each other. That the operands are
 /// the same whenever they are computed, and that what else the loop does needs nothing of other
 /// parts, is asked elsewhere.
+/// Iterations behind a guard, which holds in those of a beginning, change no value.
 ScanParts scan_parts(Schedule& schedule, LoopRV loop, const Recurrence& recurrence,
-                     std::span<const Stmt> stores, std::int64_t length);
+                     const Expr& guard, std::span<const Stmt> stores, std::int64_t length);
 
 }  // namespace loopsmith

@@ -103,9 +103,8 @@ def mixed_nest(a: T.handle):
 # ---- Scans: each iteration takes over a value ----
 
 
-def scan(sch: tir.Schedule) -> None:
-    """Cut the recurrence into parts that run at once."""
-    sch.parallel_scan("i")
+# Iterations whose values fit into the caches of two processors: they are read twice.
+BLOCK = 1 << 18
 
 
 def side_by_side(sch: tir.Schedule, parts: tir.LoopRV, streams: int = 4) -> None:
@@ -119,15 +118,25 @@ def side_by_side(sch: tir.Schedule, parts: tir.LoopRV, streams: int = 4) -> None
     sch.parallel(groups)
 
 
-def scan_of_maxima(sch: tir.Schedule) -> None:
-    """Cut the recurrence into parts, the last walk over which is one of four parts at a time."""
-    _, _, parts = sch.parallel_scan("i", length=2032)
-    side_by_side(sch, parts)
+def scan(streams: int) -> Callable[[tir.Schedule], None]:
+    """Return the steps that cut a recurrence into parts that run at once, block by block.
+
+    A thread runs so many parts side by side; one at a time where a sum takes no longer than a load.
+    """
+
+    def steps(sch: tir.Schedule) -> None:
+        _, place = sch.split("i", [None, BLOCK])
+        _, _, parts = sch.parallel_scan(place, length=2048)
+        if streams > 1:
+            side_by_side(sch, parts, streams)
+
+    return steps
 
 
 def linear_scan(sch: tir.Schedule) -> None:
-    """Cut the recurrence into parts, four at a time in both walks over them."""
-    totals, _, parts = sch.parallel_scan("i", length=2032)
+    """The same of a linear recurrence, of which the totals are recurrences, too."""
+    _, place = sch.split("i", [None, BLOCK])
+    totals, _, parts = sch.parallel_scan(place, length=2048)
     side_by_side(sch, totals)
     side_by_side(sch, parts)
 
@@ -152,13 +161,13 @@ def summed(given: list[Array]) -> list[Array]:
 
 PROGRAMS["prefix_sum"] = Program(
     prefix_sum("float64"),
-    scan,
+    scan(streams=4),
     lambda n: [numbers(n, "float64"), np.zeros(n + 1)],
     summed,
 )
 PROGRAMS["prefix_sum_int64"] = Program(
     prefix_sum("int64"),
-    scan,
+    scan(streams=1),
     lambda n: [numbers(n, "int64"), np.zeros(n + 1, "int64")],
     summed,
 )
@@ -175,7 +184,7 @@ def running_maximum(a: T.handle, b: T.handle):
         top[0] = T.max(top[0], A[i])
         B[i] = top[0]
 """,
-    scan_of_maxima,
+    scan(streams=4),
     lambda n: [numbers(n), np.zeros(n, "float32")],
     lambda given: [given[0], np.maximum.accumulate(given[0])],
 )

@@ -71,6 +71,46 @@ def product(n: Any, m: Any, length: Any) -> tuple[te.Tensor, te.Tensor, te.Tenso
     return A, B, C
 
 
+GEMM = """
+int gemm_init(float *c, int n, int m, int row) {
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < m; ++j) c[i * row + j] = 0;
+  return 0;
+}
+int gemm_update(float *c, const float *a, const float *b, int n, int m, int l, int c_row,
+                int a_row, int b_row) {
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < m; ++j)
+      for (int k = 0; k < l; ++k) c[i * c_row + j] += a[i * a_row + k] * b[j * b_row + k];
+  return 0;
+}
+"""
+
+
+def gemm(n: Any, m: Any, length: Any) -> te.TensorIntrin:
+    """Return c = a b^T of a tile, as an init and an update."""
+    a, b, c = product(n, m, length)
+    rows = {
+        tensor: tir.decl_buffer(
+            tensor.shape, "float32", name, offset_factor=1, strides=[te.var(name + "_row"), 1]
+        )
+        for tensor, name in zip((a, b, c), "abc")
+    }
+
+    def intrin_func(ins: list[tir.Buffer], outs: list[tir.Buffer]) -> Any:
+        (aa, bb), (cc,) = ins, outs
+        start = tir.call_extern("int32", "gemm_init", cc.access_ptr("w"), n, m, cc.strides[0])
+        pointers = cc.access_ptr("rw"), aa.access_ptr("r"), bb.access_ptr("r")
+        strides = cc.strides[0], aa.strides[0], bb.strides[0]
+        return (
+            None,
+            start,
+            tir.call_extern("int32", "gemm_update", *pointers, n, m, length, *strides),
+        )
+
+    return te.decl_tensor_intrin(c.op, intrin_func, name="gemm", binds=rows)
+
+
 def run(
     s: te.Schedule,
     args: tuple[te.Tensor, te.Tensor, te.Tensor],
@@ -113,6 +153,21 @@ def test_a_tile_of_a_split_reduction_is_an_init_and_an_update() -> None:
     assert script.count('T.call_extern("int32", "gemv_init"') == 1
     assert script.count('T.call_extern("int32", "gemv_update"') == 1
     run(s, (A, B, C), (8, 32, 24))
+
+
+@pytest.mark.parametrize("sizes", [(8, 16, 4), [te.size_var(name) for name in "nml"]])
+def test_a_tile_of_a_product_is_a_call_of_a_function_in_c(sizes: Any) -> None:
+    A, B, C = product(32, 32, 24)
+    s = te.create_schedule(C.op)
+    xo, yo, xi, yi = s[C].tile(*C.op.axis, 8, 16)
+    zo, zi = s[C].split(C.op.reduce_axis[0], factor=4)
+    s[C].reorder(xo, yo, zo, xi, yi, zi)
+    s[C].tensorize(xi, gemm(*sizes))
+    s[C].pragma(xo, "import_c", GEMM)
+    script = s.to_tir([A, B, C]).func.script()
+    assert script.count('"gemm_init"') == script.count('"gemm_update"') == 1
+    assert "8, 16, 4, c_row, a_row, b_row)" in script
+    run(s, (A, B, C), (32, 32, 24))
 
 
 @pytest.mark.parametrize("parts", [False, True])

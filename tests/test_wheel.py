@@ -51,6 +51,13 @@ def test_the_extension_brings_its_llvm(site: Path):
     assert [name for name in needed if re.match(r"lib(LLVM|clang|z|zstd|fmt)\b", name)] == []
 
 
+def test_the_extension_asks_for_no_function_of_the_newest_c_library(site: Path):
+    extension = next((site / "loopsmith").glob("_core.*.so"))
+    asked = run("nm", "--dynamic", "--undefined-only", extension).split()
+    names = {name.partition("@")[0] for name in asked[1::2]}
+    assert "malloc" in names and "arc4random" not in names
+
+
 def test_the_command_is_installed(site: Path):
     assert "llvm" in run(site / "bin" / "loopsmith", "doctor", PYTHONPATH=str(site), cwd=site)
 

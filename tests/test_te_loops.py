@@ -232,13 +232,14 @@ def test_threads_fill_tiles_together_and_compute_from_registers() -> None:
 
 @pytest.mark.parametrize("is_bound", [False, True])
 @pytest.mark.parametrize("is_at_loop", [False, True])
-def test_each_block_fills_its_own_memory_wherever_the_stage_stands(
-    is_bound: bool, is_at_loop: bool
+@pytest.mark.parametrize(("scope", "size"), [("shared", 8), ("local", 1)])
+def test_each_thread_fills_its_own_memory_wherever_the_stage_stands(
+    is_bound: bool, is_at_loop: bool, scope: str, size: int
 ) -> None:
     A = te.placeholder((4, 16, 8), name="A")
     B = te.compute((4, 16, 8), lambda o, i, j: A[o, i, j] * 2, name="B")
     s = te.create_schedule(B.op)
-    AA = s.cache_read(A, "shared", [B])
+    AA = s.cache_read(A, scope, [B])
     o, i, j = B.op.axis
     if is_at_loop:
         s[AA].compute_at(s[B], o)
@@ -246,7 +247,7 @@ def test_each_block_fills_its_own_memory_wherever_the_stage_stands(
         for axis, tag in zip(axes, ("blockIdx.x", "threadIdx.x")):
             s[stage].bind(axis, te.thread_axis(tag))
     script = lowered(s, [A, B])
-    assert "A.shared[8] in shared" in script
+    assert f"A.{scope}[{size}] in {scope}" in script
     assert script.count("blockIdx.x") == 1
     same_results(s, [A, B], compiles=False)
 

@@ -109,8 +109,18 @@ bool is_inside(const ScheduleData& schedule, const std::vector<Attachment>& atta
   return false;
 }
 
+ThreadAxis thread_of(const BoundAxis& axis) {
+  return thread_axis_of(std::get<BindMark>(axis.mark->what).thread->thread_tag);
+}
+
 bool is_of_blocks(const BoundAxis& axis) {
-  return is_block_axis(thread_axis_of(std::get<BindMark>(axis.mark->what).thread->thread_tag));
+  return is_block_axis(thread_of(axis));
+}
+
+/// True where each iteration of a loop on that axis has memory of the scope for itself.
+bool has_its_own(ThreadAxis axis, MemoryScope scope) {
+  const bool is_own = scope == MemoryScope::local || scope == MemoryScope::named_local;
+  return is_block_axis(axis) || (is_own && is_thread_axis(axis));
 }
 
 }  // namespace
@@ -140,23 +150,23 @@ std::vector<BoundAxis> bound_around(const ScheduleData& schedule,
   return found;
 }
 
-void attach_inside_blocks(const ScheduleData& schedule,
-                          const std::vector<std::vector<StageId>>& readers,
-                          std::vector<Attachment>& attachments) {
+void attach_inside_threads(const ScheduleData& schedule,
+                           const std::vector<std::vector<StageId>>& readers,
+                           std::vector<Attachment>& attachments) {
   for (const StageId id : schedule.order) {
     Attachment& at = attachments[id];
-    if (is_global(memory_scope(schedule.stages[id].scope)) || readers[id].size() != 1) continue;
+    const MemoryScope scope = memory_scope(schedule.stages[id].scope);
+    if (is_global(scope) || readers[id].size() != 1) continue;
     const StageId reader = readers[id][0];
-    const bool is_at_reader = at.type == AttachType::scope && at.stage == reader;
-    if (!is_at_reader && at.type != AttachType::root) continue;
+    if (at.type != AttachType::root && (at.type != AttachType::scope || at.stage != reader))
+      continue;
     const auto& leaves = schedule.stages[reader].leaf_iter_vars;
-    const std::size_t first = is_at_reader ? place_of(leaves, at.axis) + 1 : 0;
     for (const AxisMark& mark : schedule.stages[reader].marks) {
-      if (!std::holds_alternative<BindMark>(mark.what) || !is_of_blocks({reader, &mark})) continue;
+      if (!std::holds_alternative<BindMark>(mark.what)) continue;
+      if (!has_its_own(thread_of({reader, &mark}), scope)) continue;
       const std::size_t place = place_of(leaves, mark.axis);
-      const bool is_inside = place < leaves.size() && place >= first &&
-                             (at.stage != reader || place > place_of(leaves, at.axis));
-      if (is_inside) at = {AttachType::scope, reader, mark.axis};
+      const bool is_inside = at.type == AttachType::root || place > place_of(leaves, at.axis);
+      if (place < leaves.size() && is_inside) at = {AttachType::scope, reader, mark.axis};
     }
   }
 }

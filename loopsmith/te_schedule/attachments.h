@@ -38,12 +38,11 @@ std::vector<BoundAxis> bound_around(const ScheduleData& schedule,
                                     const std::vector<Attachment>& attachments,
                                     const Attachment& place);
 
-/// Lets a stage whose memory each block of threads has for itself be computed inside of the loops
-/// of its only reader that are bound to blocks, where it was attached outside of them: each block
-/// computes what it reads.
-void attach_inside_blocks(const ScheduleData& schedule,
-                          const std::vector<std::vector<StageId>>& readers,
-                          std::vector<Attachment>& attachments);
+/// Lets a stage be computed inside of the loops of its only reader whose threads do not share the
+/// stage's memory, where it was attached outside of them: each computes what it reads.
+void attach_inside_threads(const ScheduleData& schedule,
+                           const std::vector<std::vector<StageId>>& readers,
+                           std::vector<Attachment>& attachments);
 
 /// The same schedule with the place of each stage said of the stage itself, by an axis that is a
 /// loop: groups and axes that were split or fused are resolved.

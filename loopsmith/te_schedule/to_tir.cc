@@ -104,7 +104,7 @@ std::variant<loopsmith::Schedule, ReadOutside> carried_out(const ScheduleData& d
   for (auto& [tensor, buffer] : buffers.bound) tensor = data.current(tensor);
   auto readers = readers_of(data, attachments);
   if (auto found = read_outside(data, attachments, readers)) return *std::move(found);
-  attach_inside_blocks(data, readers, attachments);
+  attach_inside_threads(data, readers, attachments);
   for (const StageId id : data.order) {
     buffers.scopes[data.stages[id].op] = scope_of(data, attachments, id);
   }

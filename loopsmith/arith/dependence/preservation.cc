@@ -39,6 +39,10 @@ class MotionChecker : VersionChecker {
 
  private:
   bool is_moved(int which) const { return moved_[static_cast<std::size_t>(which)]; }
+  /// True when what is asked of the access's names is asked of what runs.
+  bool is_known(int which) const {
+    return is_exact(which) && !is_ambiguous_[static_cast<std::size_t>(access(which).statement)];
+  }
 
   void find_moved() {
     for (int s = 0; s < versions_.border(); ++s) {
@@ -47,7 +51,12 @@ class MotionChecker : VersionChecker {
       moved_.push_back(!is_same);
       is_injective_.push_back(true);
       repeats_.push_back(false);
-      if (is_same && !is_stable(s)) continue;
+      is_ambiguous_.push_back(false);
+      if (is_same && !is_stable(s)) {
+        sets_.start();
+        is_ambiguous_.back() = versions_.is_stable(s) && !runs_each_once(s);
+        continue;
+      }
       if (!versions_.are_named(s)) {
         return give_up(fmt::format("the instances of `{}` are not known", statement(s).node));
       }
@@ -239,7 +248,7 @@ class MotionChecker : VersionChecker {
           conflict = Map(isl_map_subtract(conflict.take(), reversed(named_conflicts(b, a)).take()));
         }
         require_empty(LegalityQuestion::order, intersected(std::move(conflict), std::move(turned)),
-                      a, b, is_exact(a) && is_exact(b));
+                      a, b, is_known(a) && is_known(b));
       }
     }
   }
@@ -291,7 +300,7 @@ class MotionChecker : VersionChecker {
         wanted = Map(isl_map_subtract(wanted.take(), found.take()));
       }
       require_empty(LegalityQuestion::cover, composed(std::move(wanted), names_of(reader)), a, b,
-                    is_exact(a) && is_exact(b));
+                    is_known(a) && is_known(b));
     }
   }
 
@@ -370,6 +379,7 @@ class MotionChecker : VersionChecker {
   std::vector<bool> moved_;
   std::vector<bool> is_injective_;
   std::vector<bool> repeats_;             ///< Some instance runs more than once before the step.
+  std::vector<bool> is_ambiguous_;        ///< Instances with one name may compute different values.
   std::map<int, bool> has_own_elements_;  ///< By block.
 };
 

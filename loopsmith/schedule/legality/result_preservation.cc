@@ -68,18 +68,18 @@ std::optional<TwoVersions> changed_alone(const Schedule& before, const TwoVersio
 PreservationAnswer answer_for(const Schedule& before, NodeId scope, TwoVersions all,
                               std::span<const Mirror> mirrors = {}) {
   const Expr known = path_condition(before, scope);
-  bool is_kept = false;
+  std::optional<PreservationAnswer> kept;
   if (const auto part = changed_alone(before, all, mirrors, known)) {
     PreservationAnswer answer = ask_exactly(*part, mirrors);
-    is_kept = static_cast<bool>(answer);
-    if (is_kept && !before.verifies_quick_answers()) return answer;
+    if (answer && !before.verifies_quick_answers()) return answer;
+    if (answer) kept = std::move(answer);
   }
   all.before = under(known, all.before);
   all.after = under(known, all.after);
   PreservationAnswer answer = ask_exactly(all, mirrors);
-  check(!is_kept || answer.verdict != Verdict::violated, "quick_answers",
+  check(!kept || answer.verdict != Verdict::violated, "quick_answers",
         "what a step changed does the same, and not with what is around it");
-  return answer;
+  return kept ? *kept : answer;
 }
 
 /// The name of the block in which a statement stands, or the statement as it prints.

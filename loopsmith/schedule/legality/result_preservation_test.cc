@@ -115,5 +115,37 @@ for i4, i5, i6 in T.grid(2, 4, n):
   expect_result(sch, before);
 }
 
+// Two instances of A_local write one element, so what an instance of P reads is not told by its
+// name, which another iteration gives again.
+TEST(result_preservation, takes_no_name_that_comes_again_for_one_instance) {
+  const auto before = program(R"(A: T.Buffer((4, 6), "int32"), C: T.Buffer((3, 5), "int32"))", R"(
+A_local = T.alloc_buffer((4, 6), "int32")
+P = T.alloc_buffer((4,), "int32")
+S = T.alloc_buffer((3,), "int32")
+for i in range(3):
+    with T.block("A_local"):
+        v = T.axis.spatial(3, i)
+        T.reads(A[v:v + 2, 4 - v:6 - v])
+        T.writes(A_local[v:v + 2, 4 - v:6 - v])
+        for y, x in T.grid(2, 2):
+            A_local[v + y, 4 - v + x] = A[v + y, 4 - v + x]
+    for k in range(2):
+        with T.block("P"):
+            v = T.axis.spatial(4, i + k)
+            P[v] = A_local[v, 5 - v] + 3
+    with T.block("S"):
+        v = T.axis.spatial(3, i)
+        S[v] = P[v] + P[v + 1]
+    for j in range(5):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = S[vi]
+)");
+  Schedule sch(before);
+  sch.verify_quick_answers(true);
+  compute_inline(sch, get_block(sch, "S"));
+  expect_result(sch, before);
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -7,7 +7,12 @@ import statistics
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-OURS = ("ours", "ours, by hand")
+DEFAULT, BY_HAND = "ours", "ours, by hand"
+
+
+def is_ours(name: str) -> bool:
+    """Return whether a column is one of ours: by default, by hand, or after a search."""
+    return name.startswith(DEFAULT)
 
 
 @dataclass
@@ -16,6 +21,7 @@ class Cell:
 
     samples: list[float] = field(default_factory=list)
     note: str = ""
+    preparation: float = 0.0  # Seconds of compiling, and of a search.
 
     @property
     def median(self) -> float:
@@ -71,7 +77,7 @@ class Row:
         others = [
             (cell.median, name)
             for name, cell in self.cells.items()
-            if name not in OURS and cell.samples
+            if not is_ours(name) and cell.samples
         ]
         return (min(others)[1], min(others)[0]) if others else None
 
@@ -97,7 +103,7 @@ class Row:
                     "p90": cell.quantile(0.9),
                     "share": self.share(name),
                 }
-        data["ratios"] = {name: self.ratio(name) for name in OURS}
+        data["ratios"] = {name: self.ratio(name) for name in self.cells if is_ours(name)}
         return data
 
 
@@ -119,12 +125,38 @@ def table(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
                 str(row.threads),
                 *(_cell_text(row.cells.get(name, Cell(note="-"))) for name in names),
                 best[0] if best else "-",
-                _number(row.ratio(OURS[0])),
-                _number(row.ratio(OURS[1])),
-                f"{row.share(OURS[0]):.0%} {row.bound}" if row.share(OURS[0]) else "-",
+                _number(row.ratio(DEFAULT)),
+                _number(row.ratio(BY_HAND)),
+                f"{row.share(DEFAULT):.0%} {row.bound}" if row.share(DEFAULT) else "-",
                 f"{row.foreign:.0%}",
             ]
         )
+    return head, lines
+
+
+def tuning_table(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
+    """Return what searches took, and how quick their results are beside the best peer."""
+    head = ["workload", "threads", "by", "seconds", "us", "to the best peer", "to the default"]
+    lines = []
+    for row in rows:
+        default = row.cells.get(DEFAULT, Cell())
+        for name, cell in row.cells.items():
+            if name in (DEFAULT, BY_HAND) or not (is_ours(name) or name == "tvm"):
+                continue
+            if not cell.samples:
+                continue
+            of_default = default.median / cell.median if default.samples else None
+            lines.append(
+                [
+                    row.workload,
+                    str(row.threads),
+                    name,
+                    f"{cell.preparation:.0f}",
+                    f"{cell.median * 1e6:.4g}",
+                    _number(row.ratio(name)),
+                    _number(of_default),
+                ]
+            )
     return head, lines
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from install import ENVIRONMENT, ROOT
-from results import OURS, Cell, Row, geometric_mean, table
+from results import Cell, Row, geometric_mean, is_ours, table, tuning_table
 from session import ForeignTime, PeerKind, PeerProcess, peer_kinds
 from workloads import WORKLOADS, Workload
 
@@ -46,8 +46,12 @@ def measured(
         np.save(expected, workload.expected())
         for peer in peers:
             if not peer.lacks:
+                begin = time.monotonic()
                 note = peer.ask("prepare", workload, expected)
-                row.cells[peer.kind.name] = Cell(note=peer.lacks if note is None else note)
+                row.cells[peer.kind.name] = Cell(
+                    note=peer.lacks if note is None else note,
+                    preparation=time.monotonic() - begin,
+                )
         machine.ask("prepare", workload, expected)
     ready = [peer for peer in peers if row.cells.get(peer.kind.name, Cell(note="-")).note == ""]
     peaks: list[float] = []
@@ -91,10 +95,10 @@ def _chosen(options: Any) -> tuple[list[Workload], list[PeerKind]]:
         for each in WORKLOADS
         if re.search(options.filter, each.name) and (each.is_quick or not options.quick)
     ]
-    kinds = peer_kinds(options.tvm_trials)
+    kinds = peer_kinds(options.tvm_trials, [each for each in options.tune.split(",") if each])
     if options.peers:
         wanted = options.peers.split(",")
-        kinds = [kind for kind in kinds if kind.name in (*OURS, *wanted)]
+        kinds = [kind for kind in kinds if is_ours(kind.name) or kind.name in wanted]
     return workloads, kinds
 
 
@@ -120,6 +124,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, help="samples of each; 15, quick 5")
     parser.add_argument("--seconds", type=float, default=0.005, help="of a sample, at least")
     parser.add_argument("--pause", type=float, default=0.02, help="before a sample of all threads")
+    parser.add_argument("--tune", default="", help="search so many seconds, too: 10,120")
     parser.add_argument("--tvm-trials", type=int, default=0, help="of its tuner, for each row")
     parser.add_argument("--output", type=Path, default=ROOT / "build" / "peers" / "results")
     return parser
@@ -150,8 +155,11 @@ def main() -> None:
             peer.stop()
     head, lines = table(rows)
     print_table(f"{_machine_text()}; medians in us, ratio to the best peer", head, lines)
+    tuning_head, tuning_lines = tuning_table(rows)
+    if tuning_lines:
+        print_table("Searches: their seconds, and what they found", tuning_head, tuning_lines)
     for threads in counts:
-        for name in OURS:
+        for name in [kind.name for kind in kinds if is_ours(kind.name)]:
             ratios = [row.ratio(name) for row in rows if row.threads == threads]
             found = [ratio for ratio in ratios if ratio is not None]
             if found:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -44,8 +45,8 @@ class PeerKind:
     lacks: str = ""
 
 
-def peer_kinds(trials: int) -> list[PeerKind]:
-    """Return all peers; `trials` is how many TVM's tuner may have."""
+def peer_kinds(trials: int, seconds: Sequence[str] = ()) -> list[PeerKind]:
+    """Return all peers; `trials` are those of TVM's tuner, `seconds` those of ours."""
     installed = str(ENVIRONMENT / "bin" / "python")
     lacks = "" if Path(installed).exists() else "the peers are not installed: make bench-peers"
     here, ours = sys.executable, "programs_ours"
@@ -53,6 +54,9 @@ def peer_kinds(trials: int) -> list[PeerKind]:
         PeerKind("ours", ours, here),
         PeerKind("ours, by hand", ours, here, {"BENCH_SCHEDULE": "hand"}),
     ]
+    for each in seconds:
+        search = {"BENCH_SCHEDULE": "search", "BENCH_SECONDS": each}
+        found.append(PeerKind(f"ours, {each} s", ours, here, search))
     for name in ("numpy", "scipy", "torch", "onnx", "numba", "jax", "halide"):
         found.append(PeerKind(name, f"programs_{name}", installed, {}, lacks))
     without = lacks or ("" if trials else "its tuner takes long: pass --tvm-trials 64")

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which candidates come next: the searches that have a name, and one of one's own."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from loopsmith.tuning.strategies import SEARCHES
+from test_tuning import Clock, matmul, shorter_is_quicker, twice
+
+import loopsmith as ls
+from loopsmith import tir, tuning
+
+
+def four_choices(sch: tir.Schedule) -> None:
+    """Sample four of 32 values each: 2^20 points."""
+    (loop,) = sch.get_loops("B")
+    for number in range(4):
+        choice = sch.sample_categorical(list(range(32)), [1 / 32] * 32)
+        sch.annotate(loop, f"choice{number}", choice)
+
+
+def distance(script: str) -> float:
+    """Return how far the choices are from the best point, in seconds."""
+    choices = [int(found) for found in re.findall(r'"choice\d": (\d+)', script)]
+    assert len(choices) == 4
+    return 1e-3 * (1 + sum(abs(choice - 7) for choice in choices))
+
+
+class Knowing:
+    """A model that knows the distance."""
+
+    def predict(self, func: Any) -> float:
+        return distance(func.script())
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_the_same_seed_gives_the_same_search(search: str):
+    searches = [Clock(shorter_is_quicker) for _ in range(2)]
+    for clock in searches:
+        ls.tune(matmul(), trials=30, seed=5, runner=clock, search=search)
+    assert searches[0].scripts == searches[1].scripts
+    assert len(set(searches[0].scripts)) == 30, "a program was measured twice"
+
+
+def test_walks_that_a_model_leads_go_far_between_two_measurements():
+    found = {
+        search: ls.tune(
+            twice(), space=four_choices, trials=20, runner=Clock(distance), model=Knowing(),
+            search=search,
+        ).seconds
+        for search in ("annealed", "random")
+    }  # fmt: skip
+    assert found["annealed"] < 0.5 * found["random"]
+
+
+def test_slower_candidates_are_taken_less_often_when_it_is_cold():
+    search = tuning.AnnealedSearch(tuning.Space(twice(), four_choices), 1)
+    here, there = (1.0, 0, None), (1.2, 1, None)
+
+    def taken(temperature: float) -> int:
+        return sum(search._is_taken(here, there, temperature) for _ in range(1000))  # type: ignore[arg-type]
+
+    assert search._is_taken(there, here, 0.02)  # type: ignore[arg-type]
+    assert 640 < taken(0.5) < 750  # exp(-log(1.2) / 0.5) = 0.694
+    assert taken(0.02) < 5
+
+
+def test_a_search_of_ones_own_says_what_comes_next():
+    class Descent(tuning.Search):
+        """Changes the quickest one alone."""
+
+        def next_candidates(self) -> list[tuning.Candidate]:
+            pool = self.bred(self.quickest[:1], [], self.batch_size)
+            return self.chosen(pool, [])
+
+    best = ls.tune(twice(), space=four_choices, trials=200, runner=Clock(distance), search=Descent)
+    assert best.seconds < 0.02 and len(best.trials) == 200
+
+
+def test_a_search_that_nobody_knows_is_refused():
+    with pytest.raises(ls.UserError) as caught:
+        ls.tune(twice(), search="greedy")
+    assert str(caught.value) == (
+        "tune: search is 'greedy'\n"
+        '  hint: pass "evolutionary", "annealed", "random" or a subclass of loopsmith.tuning.Search'
+    )

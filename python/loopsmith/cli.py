@@ -326,6 +326,7 @@ def tune(
     records: RecordsOption = None,
     size: SizeOption = None,
     seed: Annotated[int, typer.Option(help="Of the search and of the random arguments.")] = 0,
+    search: Annotated[str, typer.Option(help="evolutionary, annealed or random.")] = "evolutionary",
     output: OutputOption = None,
 ) -> None:
     """Search for the quickest schedule of a function, a module, or a schedule with samples.
@@ -333,15 +334,14 @@ def tune(
     Prints what was found and which choices mattered. With -o page.html, a report; with -o
     schedule.py, the steps. Ctrl-C ends the search with the best so far.
     """
-    from .tuning import Tuned
-    from .tuning import tune as search
+    from . import tuning
 
-    best = search(
+    best = tuning.tune(
         programs.load_program(program), Target(target), trials=trials, seconds=seconds,
-        records=records, sizes=size_ranges(size), seed=seed, progress=True,
+        records=records, sizes=size_ranges(size), seed=seed, search=search, progress=True,
     )  # fmt: skip
     print(best)
-    if not isinstance(best, Tuned):
+    if not isinstance(best, tuning.Tuned):
         return
     print(best.explain())
     if output is None:

@@ -18,16 +18,18 @@ from .records import Record, Records
 from .remote import RemoteRunner
 from .result import Explanation, Trial, Tuned, TunedModule
 from .runner import Runner
-from .search import Candidate, EvolutionarySearch
+from .search import Candidate, Search
 from .size_range import SizeRange
 from .sized import TunedSizes
 from .space import Space
+from .strategies import AnnealedSearch, EvolutionarySearch, RandomSearch
 from .tuner import tune
 from .with_default import WithDefault
 from .worker import Attempt, Check, Duel, Job, Outcome, Request, Sweep
 
 __all__ = [
     "AnalyticModel",
+    "AnnealedSearch",
     "Attempt",
     "BackgroundModule",
     "Candidate",
@@ -41,12 +43,14 @@ __all__ = [
     "Learner",
     "Model",
     "Outcome",
+    "RandomSearch",
     "RayRunner",
     "Record",
     "Records",
     "RemoteRunner",
     "Request",
     "Runner",
+    "Search",
     "SizeRange",
     "Space",
     "Sweep",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import random
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -50,14 +51,11 @@ Ranked = tuple[float, int, Candidate]
 """What a model predicts, the place in the pool, and the candidate."""
 
 
-class EvolutionarySearch:
-    """Proposes what a model takes for quick; what it breeds from are the quickest so far.
+class Search(ABC):
+    """Proposes schedules of a space, in batches; a subclass says which come next.
 
-    Candidates come in batches. For each, a pool is drawn of the space, bred of the quickest that
-    were measured, and for some generations of those of the pool that the model likes best: by a
-    change of one decision, or a cross of two. Proposed are the best of the pool, some that are near
-    to what was measured, and one at random; before all others, those with which the space starts.
-    A program that was proposed is not proposed again.
+    The first batch is that with which the space starts. A program that was proposed is not proposed
+    again. The same with any number of threads.
 
     Parameters
     ----------
@@ -66,7 +64,7 @@ class EvolutionarySearch:
     seed
         Of all that is drawn.
     model
-        What ranks a pool; without, its order is that in which it was made.
+        What ranks candidates; without, their order is that in which they were drawn.
     mutator
         What changes decisions of a trace; None of it means that there is nothing to change.
 
@@ -76,10 +74,11 @@ class EvolutionarySearch:
         How many draws were no legal schedule, by what was said.
     started
         The candidates with which the space starts, once one was asked for.
+    rng
+        What to draw with.
     """
 
     pool_size = 40
-    generations = 2
     batch_size = 10
     elite = 12  # How many of the quickest have descendants.
     chunk_size = 16  # So many candidates are drawn at once, by several threads.
@@ -93,7 +92,7 @@ class EvolutionarySearch:
         self._mutator = mutator
         self.refused: Counter[str] = Counter()
         self._model = model
-        self._rng = random.Random(seed)
+        self.rng = random.Random(seed)
         self._known: set[str] = set()
         self._batch: list[Candidate] = []
         self._starts: list[Sequence[Decision]] = list(space.starts)
@@ -146,64 +145,108 @@ class EvolutionarySearch:
     def _next_batch(self) -> list[Candidate]:
         if self._starts:
             starts, self._starts = self._starts, []
-            drawn = self._drawn([(self._seed(), decisions) for decisions in starts])
+            drawn = self._drawn([(self.seed(), decisions) for decisions in starts])
             self.started = [each for each in drawn if isinstance(each, Candidate)]
             fresh = self._fresh(drawn)
             if fresh:
                 return fresh
-        measured = [trace for _, _, trace in self._measured[: self.elite]]
-        near = self._bred(measured, [], self.batch_size * 2) if measured else []
-        parents, pool = measured, list(near)
-        for generation in range(self.generations if self._model else 1):
-            pool = self._bred(parents, pool, len(near) + (generation + 1) * self.pool_size)
-            parents = [candidate.trace for _, _, candidate in pool[: self.elite]] + measured
-        # Some are near to what was measured, most are what the model likes best, one is any.
-        chosen = [candidate for _, _, candidate in near[: self.batch_size // 3]]
-        chosen += [candidate for _, _, candidate in pool if candidate not in chosen]
-        rest = chosen[self.batch_size - 1 :]
-        chosen = chosen[: self.batch_size - 1]
+        return self.next_candidates()
+
+    @abstractmethod
+    def next_candidates(self) -> list[Candidate]:
+        """Return candidates to measure next; none where nothing new is found any more."""
+
+    @property
+    def quickest(self) -> list[Trace]:
+        """The traces of the quickest that were measured."""
+        return [trace for _, _, trace in self._measured[: self.elite]]
+
+    def chosen(self, pool: Sequence[Ranked], near: Sequence[Ranked]) -> list[Candidate]:
+        """Return a batch: some of `near`, which comes of what was measured, the best, and any one.
+
+        What is not chosen may be drawn again.
+        """
+        found = [candidate for _, _, candidate in near[: self.batch_size // 3]]
+        found += [candidate for _, _, candidate in pool if candidate not in found]
+        rest = found[self.batch_size - 1 :]
+        found = found[: self.batch_size - 1]
         if rest:
-            chosen.append(self._rng.choice(rest))
-        # What was not chosen may come again.
+            found.append(self.rng.choice(rest))
         self._known.difference_update(candidate.key for _, _, candidate in pool)
-        self._known.update(candidate.key for candidate in chosen)
+        self._known.update(candidate.key for candidate in found)
+        self.expect(pool)
+        return found
+
+    def expect(self, pool: Sequence[Ranked]) -> None:
+        """Take note of what the model predicts of a pool, for `expected_gain`."""
         if self._model:
             self._expected.predict({each.key: predicted for predicted, _, each in pool})
-        return chosen
 
-    def _bred(self, parents: Sequence[Trace], pool: Sequence[Ranked], size: int) -> list[Ranked]:
-        """Return a pool with more candidates, up to a size if so many are found, ranked."""
+    @property
+    def has_model(self) -> bool:
+        """Whether something predicts times."""
+        return self._model is not None
+
+    def bred(self, parents: Sequence[Trace], pool: Sequence[Ranked], size: int) -> list[Ranked]:
+        """Return a pool with more candidates, up to a size if so many are found, ranked.
+
+        Some are descendants of the parents, some are drawn of the whole space.
+        """
         found = list(pool)
         attempts = 0
         while len(found) < size and attempts < self.max_attempts:
             plans = [self._plan(parents) for _ in range(self.chunk_size)]
-            drawn = self._drawn(plans)
-            fresh = self._fresh(drawn)
-            for candidate, predicted in zip(fresh, self._predicted(fresh)):
-                if isinstance(predicted, UserError):
-                    self._refuse(predicted)
-                elif len(found) < size:
-                    found.append((predicted, len(found), candidate))
+            for ranked in self.ranked(plans, len(found)):
+                if ranked is None:
+                    continue
+                if len(found) < size:
+                    found.append(ranked)
                     attempts = 0
                 else:
-                    self._known.discard(candidate.key)  # There was no place for it.
+                    self._known.discard(ranked[2].key)  # There was no place for it.
             attempts += len(plans)
         return sorted(found, key=lambda item: item[:2])
+
+    def ranked(self, plans: Sequence[Plan], place: int = 0) -> list[Ranked | None]:
+        """Carry out plans, and predict; None for what is no legal schedule, or is known.
+
+        They take places from `place` on, which tell those apart that are predicted alike.
+        """
+        drawn = self._drawn(plans)
+        fresh = self._fresh(drawn)
+        predictions = dict(zip(map(id, fresh), self._predicted(fresh)))
+        found: list[Ranked | None] = []
+        for candidate in drawn:
+            predicted = predictions.get(id(candidate))
+            if isinstance(predicted, UserError):
+                self._refuse(predicted)
+            is_refused = isinstance(candidate, UserError) or isinstance(predicted, UserError)
+            if is_refused or predicted is None:
+                found.append(None)
+                continue
+            found.append((predicted, place, candidate))
+            place += 1
+        return found
 
     def _plan(self, parents: Sequence[Trace]) -> Plan:
         """Return the seed of a candidate, and what its first samples decide."""
         decisions: Sequence[Decision] = ()
-        if parents and self._rng.random() >= 0.25:
+        if parents and self.rng.random() >= 0.25:
             # The first is likelier than those after it.
-            parent = self._chosen(parents)
-            if self._rng.random() < 0.8:
-                decisions = self._mutator(parent, self._rng) or ()
+            parent = self._parent(parents)
+            if self.rng.random() < 0.8:
+                decisions = self.mutated(parent)
             else:
-                decisions = crossed(parent, self._chosen(parents), self._rng)
-        return self._seed(), decisions
+                decisions = crossed(parent, self._parent(parents), self.rng)
+        return self.seed(), decisions
 
-    def _seed(self) -> int:
-        return self._rng.randrange(1, 2**31 - 1)
+    def mutated(self, trace: Trace) -> Sequence[Decision]:
+        """Return the decisions of a trace, one of them changed; none where there is nothing."""
+        return self._mutator(trace, self.rng) or ()
+
+    def seed(self) -> int:
+        """Return the seed of a candidate."""
+        return self.rng.randrange(1, 2**31 - 1)
 
     def _drawn(self, plans: Sequence[Plan]) -> list[Candidate | UserError]:
         """Carry out plans; an error in the place of those that are no legal schedule."""
@@ -270,6 +313,6 @@ class EvolutionarySearch:
     def _refuse(self, error: UserError) -> None:
         self.refused[str(error).partition("\n")[0]] += 1
 
-    def _chosen(self, parents: Sequence[Trace]) -> Trace:
+    def _parent(self, parents: Sequence[Trace]) -> Trace:
         weights = [len(parents) - rank for rank in range(len(parents))]
-        return self._rng.choices(parents, weights)[0]
+        return self.rng.choices(parents, weights)[0]

@@ -13,7 +13,7 @@ from typing import Any
 from .. import _core
 from .._core import PrimFunc, Schedule
 from .result import Trial
-from .search import Candidate, EvolutionarySearch
+from .search import Candidate, Search
 from .size_range import DrawnSizes
 from .size_tree import fitted_tree
 from .sized import SizedRow, TunedSizes
@@ -59,7 +59,7 @@ class SizesTask:
         self,
         func: PrimFunc,
         points: Sequence[DrawnSizes],
-        searches: Sequence[EvolutionarySearch],
+        searches: Sequence[Search],
         runner: RunsCandidates,
         max_variants: int,
         begun: float,

@@ -15,7 +15,7 @@ from ..errors import UserError
 from ..ir import structural_equal
 from .result import Trial, Tuned
 from .roofline import Limit
-from .search import Candidate, EvolutionarySearch
+from .search import Candidate, Search
 from .trial_log import LoggedTrial, TrialLog
 from .worker import Attempt, Check, Duel, Outcome, Request
 
@@ -55,7 +55,7 @@ class Task:
     def __init__(
         self,
         func: PrimFunc,
-        search: EvolutionarySearch,
+        search: Search,
         runner: RunsCandidates,
         weight: float = 1.0,
         begun: float | None = None,

@@ -10,7 +10,7 @@ from typing import Any
 from .. import _core
 from .._core import PrimFunc
 from .model import Model
-from .search import EvolutionarySearch, Mutator
+from .search import Mutator, Search
 from .size_range import DrawnSizes, SizeSpec, drawn_sizes, size_variables
 from .sizes_task import SizesTask
 from .space import Space
@@ -71,6 +71,7 @@ def sizes_task(
     arguments: Callable[[Mapping[str, int]], list[Any]],
     model: Model | None,
     mutator: Mutator,
+    strategy: type[Search],
     seed: int,
     variants: int,
     begun: float,
@@ -79,7 +80,7 @@ def sizes_task(
     first, *others = [arguments(point.sizes) for point in points]
     whole = replace(job, arguments=first, others=others)
     searches = [
-        EvolutionarySearch(space, seed + number, model and SizedModel(model, point.sizes), mutator)
+        strategy(space, seed + number, model and SizedModel(model, point.sizes), mutator)
         for number, point in enumerate(points)
     ]
     return SizesTask(space.func, points, searches, make_runner(whole), variants, begun)

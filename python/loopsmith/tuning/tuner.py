@@ -23,11 +23,12 @@ from .records import Records, key_of, record_of, record_of_sizes
 from .result import Tuned, TunedModule
 from .roofline import limit_of
 from .runner import Runner
-from .search import EvolutionarySearch, Mutator
+from .search import Mutator, Search
 from .share import AnyTask, next_task
 from .size_range import SizeSpec, is_ranged
 from .sized import TunedSizes
 from .space import Space, SpaceFunction
+from .strategies import SEARCHES
 from .task import RunsCandidates, Task
 from .trial_log import TrialLog
 from .tune_sizes import points_of, sizes_task
@@ -62,6 +63,7 @@ def tune(
     progress: bool | None = None,
     model: Model | None = None,
     mutator: Mutator = mutated,
+    search: str | type[Search] = "evolutionary",
     runner: RunsCandidates | None = None,
 ) -> Tuned | TunedModule | TunedSizes:
     """Search for the quickest schedule of a program.
@@ -128,6 +130,10 @@ def tune(
     mutator
         What changes the decisions of a candidate: a function of its trace and a `random.Random`
         that returns other decisions, or None; see `loopsmith.tuning.mutated`.
+    search
+        Which candidates come next: ``"evolutionary"``, descendants of the quickest and of what the
+        model likes; ``"annealed"``, walks that the model leads; ``"random"``, any of the space; or
+        a subclass of `loopsmith.tuning.Search`.
     runner
         What measures candidates, instead of a child process.
 
@@ -141,7 +147,7 @@ def tune(
     ------
     UserError
         No candidate could be built and measured; the program does not run with
-        the default one; `regret` is no share, or has no model.
+        the default one; `regret` is no share, or has no model; `search` is no search.
     TypeMismatch
         `x` is no program.
     FormatError
@@ -160,6 +166,7 @@ def tune(
             f"tune: numerics is {numerics!r}",
             hint='pass "free", "strict" or "reproducible"',
         )
+    strategy = _strategy_of(search)
     ranking = model or _model_of(target)
     if regret is not None:
         _require_regret_fits(regret, ranking)
@@ -189,7 +196,7 @@ def tune(
                         each, points, whole,
                         lambda job: runner or stack.enter_context(Runner(job, timeout)),
                         lambda drawn, func=each.func: _arguments(func, drawn, seed),  # type: ignore[misc]
-                        ranking, mutator, seed, variants, begun,
+                        ranking, mutator, strategy, seed, variants, begun,
                     )
                 )  # fmt: skip
                 continue
@@ -197,11 +204,11 @@ def tune(
             job = Job(each.func, target_text, options, used, memory, is_strict, reference)
             own = runner or stack.enter_context(Runner(job, timeout))
             weight = float((weights or {}).get(name, 1.0))
-            search = EvolutionarySearch(each, seed, ranking, mutator)
+            proposing = strategy(each, seed, ranking, mutator)
             log = None
             if store is not None:
                 log = TrialLog(store, f"{key_of(each.func)} {key} {each.name}")
-            task = Task(each.func, search, own, weight, begun, log)
+            task = Task(each.func, proposing, own, weight, begun, log)
             if runner is None and target_text.startswith("llvm"):  # It is measured here.
                 task.limit = limit_of(*task.work, num_threads)
             tasks.append(task)
@@ -278,6 +285,20 @@ def _model_of(target: Target | str) -> Model | None:
     """Return the model that is built in; None for devices, of which there is none."""
     made = Target(target) if isinstance(target, str) else target
     return None if made.kind in ("cuda", "opencl") else AnalyticModel(made)
+
+
+def _strategy_of(search: str | type[Search]) -> type[Search]:
+    if isinstance(search, type) and issubclass(search, Search):
+        return search
+    if search not in SEARCHES:
+        names = ", ".join(f'"{name}"' for name in SEARCHES)
+        _core.fail(
+            "UserError",
+            "search_is_known",
+            f"tune: search is {search!r}",
+            hint=f"pass {names} or a subclass of loopsmith.tuning.Search",
+        )
+    return SEARCHES[str(search)]
 
 
 def _require_regret_fits(regret: float, model: Model | None) -> None:

@@ -489,3 +489,85 @@ for i in range(0):
     assert outcome(parameters, body, lambda sch: sch.peel("i", first=0, align=2)) == (
         "peeled_iterations_fit"
     )
+
+
+def test_padded_loops_keep_their_type():
+    body = """
+for i in range(T.int64(1)):
+    with T.block("b"):
+        vi = T.axis.spatial(1, i)
+        C[vi] = 0
+for j in range(1):
+    with T.block("c"):
+        vj = T.axis.spatial(1, j)
+        D[vj] = 1
+"""
+    parameters = 'C: T.Buffer((1,), "int32"), D: T.Buffer((1,), "int32")'
+
+    def pad(sch: tir.Schedule) -> None:
+        sch.pad_einsum("b", [2])
+        sch.merge_siblings("i", "j")
+
+    assert outcome(parameters, body, pad) == "nests_are_alike"
+
+
+def test_domains_of_axes_follow_a_layout():
+    body = """
+for i in range(3):
+    for j in range(i):
+        A[i] = A[j]
+"""
+
+    def steps(sch: tir.Schedule) -> None:
+        sch.inspect_split("i", parts=2)
+        sch.normalize_nest("i")
+        sch.transform_layout("A", ("read", 1), lambda x: [x, 0])
+
+    assert outcome('A: T.Buffer((3,), "uint32")', body, steps) == "same"
+
+
+def test_a_block_of_blocks_may_write_elements_twice():
+    body = """
+L = T.alloc_buffer((4,), "int32")
+for i in range(4):
+    with T.block("L"):
+        vi = T.axis.spatial(4, i)
+        L[vi] = A[vi]
+for i, j in T.grid(4, 4):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        T.reads(L[vj], D[vi, vj])
+        T.writes(B[vi + vj])
+        for k in range(1):
+            with T.block("inner"):
+                ui = T.axis.spatial(4, vi)
+                uj = T.axis.spatial(4, vj)
+                B[ui + uj] = L[uj] + D[ui, uj]
+"""
+    parameters = (
+        'A: T.Buffer((4,), "int32"), B: T.Buffer((8,), "int32"), D: T.Buffer((4, 4), "int32")'
+    )
+    move = lambda sch: sch.reverse_compute_at("B", sch.get_loops("L")[0])  # noqa: E731
+    assert outcome(parameters, body, move) == "step_keeps_results"
+    tiles = body.replace("B[vi + vj]", "B[vi * 2:vi * 2 + 2, vj]").replace(
+        "B[ui + uj]", "B[ui * 2, uj]"
+    )
+    parameters = parameters.replace("B: T.Buffer((8,)", "B: T.Buffer((8, 4)")
+    assert outcome(parameters, tiles, move) == "same"
+
+
+def test_a_part_with_nothing_to_reduce_starts_nothing():
+    body = """
+for i in range(2):
+    for j in range(1 - i):
+        with T.block("b"):
+            vi = T.axis.reduce(2, i)
+            vj = T.axis.reduce((i, 1), j)
+            T.reads(A[vj, vi])
+            T.writes(A[1, 1])
+            with T.init():
+                A[1, 1] = T.float32(1)
+            A[1, 1] = A[vj, vi]
+"""
+    parameters = 'A: T.Buffer((2, 2), "float32")'
+    assert outcome(parameters, body, lambda sch: sch.peel("i", 1)) == "empty_reductions_start"

@@ -165,7 +165,8 @@ std::optional<EmptyInit> init_of_nothing(const BlockRealize& realize,
   for (const PathStep& step : inside) {
     if (step.condition.defined()) demand(step.condition);
   }
-  Expr condition = is_empty(unsure_domains(*realize.block, first_values(reductions)));
+  std::vector<Expr> extents = unsure_domains(*realize.block, first_values(reductions));
+  Expr condition = is_empty(extents);
   for (const Expr& each : conditions) condition = condition && each;
   Stmt nest = init_block(realize, condition);
   for (std::size_t i = others.size(); i-- > 0;) {
@@ -181,7 +182,8 @@ std::optional<EmptyInit> init_of_nothing(const BlockRealize& realize,
     return reads_memory(loop->min) || reads_memory(loop->extent);
   };
   if (is_shared && (reads_memory(condition) || std::ranges::any_of(others, reads))) return {};
-  return EmptyInit{outermost->loop, clone_with(nest, {}), std::move(others), std::move(conditions)};
+  return EmptyInit{outermost->loop, clone_with(nest, {}), std::move(others), std::move(conditions),
+                   std::move(extents)};
 }
 
 Stmt EmptyReductions::before(const For& loop) {

@@ -38,6 +38,7 @@ struct EmptyInit {
   Stmt init;
   std::vector<const For*> loops;  ///< Of which those around the init are copies, outermost first.
   std::vector<Expr> conditions;   ///< Under which it runs, beside that a domain is empty.
+  std::vector<Expr> extents;      ///< Of domains that may be empty, where the reduction starts.
 };
 
 /// What the init of a block is where a reduction axis has an empty domain. `path` leads to the

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/access_pairs.h"
 #include "loopsmith/schedule/queries/analysis.h"
@@ -59,6 +61,38 @@ bool have_true_axes(const Schedule& schedule, BlockRV handle, OwnReads own_reads
   });
 }
 
+/// What a region tells of its place: of sides that move in steps of their extents, where they
+/// begin, as equal elements mean equal beginnings there.
+ElementAccess tile_of(const BufferRegion& region, const IndexForms& forms) {
+  ElementAccess tile{
+      .buffer = region.buffer.get(), .is_write = true, .group = nullptr, .indices = {}};
+  for (const auto& side : region.region) {
+    const std::int64_t* extent = as_int(side->extent);
+    auto form = forms.read(side->min);
+    const bool is_aligned = extent && *extent > 0 && form &&
+                            std::ranges::all_of(form->terms, [&](const IndexTerm& term) {
+                              return term.coefficient % *extent == 0;
+                            });
+    if (is_aligned) tile.indices.push_back(std::move(form));
+  }
+  return tile;
+}
+
+/// True when a side of the region begins behind its own end when the axis goes on by 1, whatever
+/// the other axes are.
+bool is_moved_past(const BufferRegion& region, const Block& block, const IterVar& axis) {
+  return std::ranges::any_of(region.region, [&](const auto& side) {
+    const bool is_of_others = std::ranges::any_of(block.iter_vars, [&](const auto& other) {
+      return !other->var.same_as(axis.var) &&
+             (uses_variable(side->min, other->var) || uses_variable(side->extent, other->var));
+    });
+    if (is_of_others || uses_variable(side->extent, axis.var)) return false;
+    Analyzer analyzer;
+    const Expr next = substitute(side->min, {{axis.var, axis.var + 1}});
+    return analyzer.can_prove(next - side->min >= side->extent);
+  });
+}
+
 /// True when equal values of a block's axes mean equal values of the loops in `band`, while those
 /// in `moving` have any.
 bool axes_tell(const Schedule& schedule, BlockRV block, std::vector<Expr> axes,
@@ -112,6 +146,27 @@ bool axes_are_injective(const Schedule& schedule, BlockRV handle) {
 bool writes_are_injective(const Schedule& schedule, BlockRV handle) {
   return child_blocks(schedule, schedule.node(handle)).empty() &&
          have_true_axes(schedule, handle, OwnReads::pass);
+}
+
+bool declares_own_elements(const Block& block) {
+  ElementAccesses space;
+  for (const auto& axis : block.iter_vars) {
+    space.inside.insert(axis->var.get());
+    const std::int64_t *min = as_int(axis->dom->min), *extent = as_int(axis->dom->extent);
+    if (min && extent && *extent > 0) {
+      space.forms.add_range({axis->var.get(), *min, *min + *extent - 1});
+    }
+  }
+  return std::ranges::all_of(block.writes, [&](const auto& region) {
+    const ElementAccess tile = tile_of(*region, space.forms);
+    return std::ranges::all_of(block.iter_vars, [&](const auto& axis) {
+      if (axis->iter_type == IterType::comm_reduce || is_const_int(axis->dom->extent, 1)) {
+        return true;
+      }
+      return has_zero_distance(space, tile, tile, *axis->var) ||
+             is_moved_past(*region, block, *axis);
+    });
+  });
 }
 
 bool has_results_apart(const Schedule& schedule, LoopRV loop) {

@@ -23,6 +23,10 @@ bool axes_are_injective(const Schedule& schedule, BlockRV block);
 /// The same for a block that may also read other elements of the buffer that it reduces into.
 bool writes_are_injective(const Schedule& schedule, BlockRV block);
 
+/// True when the regions that the block is declared to write are disjoint for different values of
+/// its spatial axes: of what stands in blocks inside it or behind calls, no more is known.
+bool declares_own_elements(const Block& block);
+
 /// The block, if it is all there is inside the loop but other loops.
 std::optional<BlockRV> only_block(const Schedule& schedule, LoopRV loop);
 

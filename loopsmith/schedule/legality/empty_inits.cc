@@ -40,10 +40,11 @@ std::vector<PathStep> path_to(const Schedule& schedule, NodeId block) {
 
 /// When an init is given where there is nothing to reduce.
 struct GivenInit {
-  std::string loop;              ///< The one that it runs before.
-  std::vector<Expr> conditions;  ///< Those that read no loop.
-  bool is_never = false;         ///< Where there is nothing to reduce, other loops do not run.
-  std::ptrdiff_t sequences = 0;  ///< From that loop to the block.
+  std::string loop;                ///< The one that it runs before.
+  std::vector<Expr> conditions;    ///< Those that read no loop.
+  bool is_never = false;           ///< Where there is nothing to reduce, other loops do not run.
+  std::ptrdiff_t sequences = 0;    ///< From that loop to the block.
+  std::vector<Expr> extents = {};  ///< Of domains, where they read loops of the reduction.
   /// Loops that bind a reduction axis, and those that bind none, for each of which it runs.
   std::vector<const Object*> reductions = {}, others = {};
 };
@@ -78,6 +79,20 @@ std::optional<GivenInit> given_init(const Schedule& schedule, BlockRV block) {
     return !step.loop && !step.condition.defined();
   });
   Analyzer analyzer;
+  const bool reads_reduction = std::ranges::any_of(domains, [&](const Expr& domain) {
+    return std::ranges::any_of(path, [&](const PathStep& step) {
+      return step.loop && arith::is_reduction_loop(realize, step.loop->loop_var) &&
+             uses_variable(domain, step.loop->loop_var);
+    });
+  });
+  if (reads_reduction) {
+    for (const Expr& extent : found->extents) given.extents.push_back(analyzer.simplify(extent));
+    std::erase_if(given.extents, [](const Expr& extent) {
+      const std::int64_t* known = as_int(extent);
+      return known && *known > 0;
+    });
+    if (given.extents.empty()) return {};
+  }
   for (const Expr& condition : all) {
     const bool reads_loops = std::ranges::any_of(path, [&](const PathStep& step) {
       return step.loop && uses_variable(condition, step.loop->loop_var);
@@ -117,7 +132,10 @@ bool are_alike(const std::optional<GivenInit>& a, const std::optional<GivenInit>
   if (have_in_common(a->reductions, b->others) || have_in_common(a->others, b->reductions)) {
     return false;
   }
-  return all_in(a->conditions, b->conditions) && all_in(b->conditions, a->conditions);
+  const auto are_same = [](const std::vector<Expr>& some, const std::vector<Expr>& others) {
+    return all_in(some, others) && all_in(others, some);
+  };
+  return are_same(a->conditions, b->conditions) && are_same(a->extents, b->extents);
 }
 
 }  // namespace

@@ -274,25 +274,7 @@ bool starts_before_loop(const Schedule& schedule, BlockRV handle, LoopRV loop,
   return runs_each_once(schedule, handle, std::span(std::ranges::find(loops, loop), loops.end()));
 }
 
-namespace {
-
-/// True when the regions that a block writes are of one value of each of its spatial axes.
-bool declares_own_elements(const Block& block) {
-  return std::ranges::all_of(block.iter_vars, [&](const auto& axis) {
-    if (axis->iter_type == IterType::comm_reduce || is_const_int(axis->dom->extent, 1)) return true;
-    return std::ranges::all_of(block.writes, [&](const auto& region) {
-      return std::ranges::any_of(
-          region->region, [&](const auto& side) { return uses_variable(side->min, axis->var); });
-    });
-  });
-}
-
-}  // namespace
-
 bool writes_each_once(const Schedule& schedule, BlockRV block, const ScopeAccesses& uses) {
-  // Of blocks inside, only what is declared is known.
-  const bool is_leaf = child_blocks(schedule, schedule.node(block)).empty();
-  if (!is_leaf && !declares_own_elements(schedule.get(block))) return false;
   const BlockKinds kinds = kinds_of(schedule, block, uses);
   if (kinds.is_complete()) return true;
   return kinds.is_reduction() &&

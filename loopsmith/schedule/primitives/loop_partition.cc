@@ -95,6 +95,9 @@ Planned<LoopPartitionPlan> plan_loop_partition(const Schedule& schedule,
   if (is_left_by_break(schedule, arguments.loop)) {
     return Refusal{&loop_runs_to_its_end, {Argument(arguments.loop)}};
   }
+  if (const auto block = reduction_empty_in_parts(schedule, arguments.loop)) {
+    return Refusal{&empty_reductions_start, {Argument(arguments.loop), Argument(*block)}};
+  }
   // Blocks around the parts keep inits from going outside of them, and each gives its own.
   const NodeId own = schedule.node(arguments.loop);
   for (const BlockRV block : child_blocks(schedule, own)) {

@@ -73,7 +73,14 @@ std::optional<Refusal> join_bounds(const Schedule& schedule, MergeSiblingsPlan& 
            analyzer.can_prove_equal(first.extent, other.extent) &&
            analyzer.can_prove_equal(first.step, other.step);
   };
-  if (std::ranges::all_of(plan.loops, runs_alike)) return {};
+  const auto has_same_type = [&](LoopRV loop) {
+    return schedule.get(loop).loop_var->dtype == first.loop_var->dtype;
+  };
+  // Loops of unlike types are refused by `merge`, which says so.
+  if (std::ranges::all_of(plan.loops, runs_alike) ||
+      !std::ranges::all_of(plan.loops, has_same_type)) {
+    return {};
+  }
   Expr low, high;
   for (const LoopRV handle : plan.loops) {
     const For& loop = schedule.get(handle);

@@ -351,7 +351,10 @@ Nothing commit_pad_einsum(Schedule& schedule, PadEinsumPlan&& plan) {
     axis.dom = range(axis.dom->min, plan.extents[k]);
     block.iter_vars[k] = make(std::move(axis));
   }
-  for (const auto& [loop, extent] : plan.loops) schedule.edit(loop).extent = extent;
+  for (const auto& [handle, extent] : plan.loops) {
+    For& loop = schedule.edit(handle);
+    loop.extent = cast(loop.loop_var->dtype, extent);
+  }
   return {};
 }
 

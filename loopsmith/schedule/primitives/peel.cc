@@ -8,6 +8,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/empty_reductions.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/queries/path_condition.h"
 #include "loopsmith/schedule/rewrites/edits.h"
@@ -93,6 +94,9 @@ Planned<PeelPlan> plan_peel(const Schedule& schedule, const PeelArguments& argum
          handle, Argument(Ref(schedule.get(loop).extent))}};
   }
   if (is_left_by_break(schedule, loop)) return Refusal{&loop_runs_to_its_end, {handle}};
+  if (const auto block = reduction_empty_in_parts(schedule, loop)) {
+    return Refusal{&empty_reductions_start, {handle, Argument(*block)}};
+  }
   PeelPlan plan{loop, parts_of(schedule, arguments)};
   const bool is_constant =
       extent && as_int(schedule.get(loop).min) && as_int(schedule.get(loop).step);

@@ -367,7 +367,8 @@ BlockKinds kinds_of(const Schedule& schedule, BlockRV handle, const ScopeAccesse
         block.iter_vars, [&](const auto& axis) { return ((axis->iter_type == types) || ...); });
   };
   const bool is_only = is_only_writer(schedule, handle, uses);
-  const bool is_true = axes_are_injective(schedule, handle) || is_declared_only(schedule, handle);
+  const bool is_true = axes_are_injective(schedule, handle) ||
+                       (is_declared_only(schedule, handle) && declares_own_elements(block));
   BlockKinds kinds;
   kinds.breaks_complete = !all_axes(IterType::data_par) ? 1
                           : !is_only                    ? 2

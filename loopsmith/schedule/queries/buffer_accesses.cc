@@ -199,6 +199,7 @@ class Changer {
       for (auto& region : *regions) region = rewrite_(region);
     }
     change_regions(block);
+    for (auto& axis : block.iter_vars) axis = rewrite_(axis);
     if (block.init) block.init = rewrite_(block.init);
   }
 

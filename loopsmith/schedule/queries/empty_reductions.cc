@@ -18,7 +18,11 @@ std::vector<Expr> unsure_domains(const Schedule& schedule, BlockRV block) {
   Analyzer analyzer;
   for (const LoopRV each : loops_around(schedule, schedule.node(block))) {
     const For& loop = schedule.get(each);
-    if (is_const_int(loop.step, 1)) analyzer.bind_range(loop.loop_var, loop.min, loop.extent, true);
+    if (!is_const_int(loop.step, 1)) continue;
+    // Loops of the reduction need not run where there is nothing to reduce.
+    const bool reduces = arith::is_reduction_loop(schedule.realize(block), loop.loop_var);
+    if (reduces && !as_int(loop.extent)) continue;
+    analyzer.bind_range(loop.loop_var, loop.min, loop.extent, true);
   }
   for (const auto& axis : schedule.get(block).iter_vars) {
     const Expr& extent = axis->dom->extent;
@@ -28,6 +32,18 @@ std::vector<Expr> unsure_domains(const Schedule& schedule, BlockRV block) {
     }
   }
   return found;
+}
+
+std::optional<BlockRV> reduction_empty_in_parts(const Schedule& schedule, LoopRV loop) {
+  const Ptr<Var>& variable = schedule.get(loop).loop_var;
+  for (const BlockRV block : child_blocks(schedule, schedule.node(loop))) {
+    if (!arith::is_reduction_loop(schedule.realize(block), variable)) continue;
+    const bool is_moved =
+        std::ranges::any_of(unsure_domains(schedule, block),
+                            [&](const Expr& domain) { return uses_variable(domain, variable); });
+    if (is_moved) return block;
+  }
+  return {};
 }
 
 std::optional<LoopRV> loop_of_empty_reduction(const Schedule& schedule, BlockRV block,

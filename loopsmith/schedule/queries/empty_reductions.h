@@ -13,6 +13,10 @@ namespace loopsmith {
 /// The extents of the domains of reduction axes that may be empty; none where there is no init.
 std::vector<Expr> unsure_domains(const Schedule& schedule, BlockRV block);
 
+/// A reduction over iterations of the loop, of whose parts some may have nothing to reduce, and
+/// would give the init, while others have: its domain depends on the loop.
+std::optional<BlockRV> reduction_empty_in_parts(const Schedule& schedule, LoopRV loop);
+
 /// A loop around `node` of the same scope, or `node`, that the block reduces over, if its reduction
 /// may be empty.
 std::optional<LoopRV> loop_of_empty_reduction(const Schedule& schedule, BlockRV block, NodeId node);

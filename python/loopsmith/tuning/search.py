@@ -220,12 +220,12 @@ class Search(ABC):
             predicted = predictions.get(id(candidate))
             if isinstance(predicted, UserError):
                 self._refuse(predicted)
-            is_refused = isinstance(candidate, UserError) or isinstance(predicted, UserError)
-            if is_refused or predicted is None:
+            # Nothing is predicted of what is known.
+            if isinstance(candidate, UserError) or isinstance(predicted, (UserError, type(None))):
                 found.append(None)
-                continue
-            found.append((predicted, place, candidate))
-            place += 1
+            else:
+                found.append((predicted, place, candidate))
+                place += 1
         return found
 
     def _plan(self, parents: Sequence[Trace]) -> Plan:

@@ -223,6 +223,23 @@ def test_copies_are_made_of_what_an_intrinsic_reaches() -> None:
     np.testing.assert_array_equal(c, a @ b.T)
 
 
+def test_copies_in_other_memory_are_reached_by_pointers_of_views() -> None:
+    A, B, C = product(32, 32, 24)
+    s = te.create_schedule(C.op)
+    xo, _, xi, _ = s[C].tile(*C.op.axis, 8, 16)
+    s[C].tensorize(xi, gemm(8, 16, 24))
+    s[C].pragma(xo, "import_c", GEMM)
+    sch = s.to_tir([A, B, C])
+    update = sch.get_child_blocks(sch.get_block("root"))[-1]
+    with pytest.raises(ls.ScheduleError, match="buffer A is reached through its pointer"):
+        sch.cache_read(update, "A", "local")
+    sch.trust_calls(["gemm_update"])
+    sch.cache_read(update, "A", "local")
+    a, b, c = (np.ones(shape, "float32") for shape in [(32, 24), (32, 24), (32, 32)])
+    ls.build(sch)(a, b, c)
+    np.testing.assert_array_equal(c, a @ b.T)
+
+
 def test_an_intrinsic_without_a_reduction_takes_the_tile() -> None:
     A = te.placeholder((8, 16), name="A")
     B = te.compute((8, 16), lambda i, j: A[i, j] * 2, name="B")

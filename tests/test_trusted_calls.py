@@ -93,6 +93,12 @@ def test_copies_of_what_a_trusted_call_reaches(func: tir.PrimFunc, scope: str, n
     runs_right(sch.func)
 
 
+@pytest.mark.parametrize("name", ["cache_read", "cache_write"])
+def test_a_function_that_is_not_trusted_keeps_what_it_reaches(name: str) -> None:
+    with pytest.raises(ls.ScheduleError, match=f"{name}: buffer . is reached through its pointer"):
+        getattr(tir.Schedule(rows), name)("B", 0, "global")
+
+
 def test_a_copy_of_another_shape_is_not_reached_by_a_pointer() -> None:
     @T.prim_func
     def tiles(A: T.Buffer((8, 16), "float32"), C: T.Buffer((8, 16), "float32")):

@@ -113,7 +113,7 @@ BlockRV commit_cache_read(Schedule& schedule, CacheReadPlan&& plan) {
   for (const BlockRV consumer : plan.consumers) {
     const BufferAccesses uses = uses_of(schedule, schedule.node(consumer), plan.box.buffer);
     // A pointer is that of all its accesses, and consumers only read.
-    change.writes = uses.by_pointer;
+    change.writes = !uses.by_indices_alone();
     change_with_views(schedule, uses, change, change.from, cache);
   }
   return insert_copy(schedule, plan.subject.scope, plan.place, plan.box, cache, tile, false,

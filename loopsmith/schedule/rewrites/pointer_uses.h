@@ -9,7 +9,8 @@
 namespace loopsmith {
 
 /// True where all that reaches a buffer in a statement, apart from accesses by index, would lead as
-/// well to a cache of the same shape: access_ptr, and views of match_buffers.
+/// well to a cache of the same shape: access_ptr, and views of match_buffers. Functions of the host
+/// are given it only where they are trusted.
 bool leads_to_caches(const Stmt& scope, const Buffer& buffer);
 
 /// Changes accesses as `change_accesses`, and those through views: they become views of the other

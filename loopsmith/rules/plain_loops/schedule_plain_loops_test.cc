@@ -59,6 +59,33 @@ TEST(schedule_plain_loops, leaves_a_recurrence_in_its_order) {
   EXPECT_TRUE(has(scheduled(func), "for i in range(100)"));
 }
 
+TEST(schedule_plain_loops, scans_in_parts_what_is_long_and_not_rounded) {
+  const auto sums = [](const char* type, int count) {
+    return program(
+        fmt::format("A: T.Buffer(({0},), '{1}'), B: T.Buffer(({0} + 1,), '{1}')", count, type)
+            .c_str(),
+        fmt::format("for i in range({}):\n    B[i + 1] = B[i] + A[i]", count).c_str());
+  };
+  EXPECT_TRUE(has(scheduled(sums("int32", 10000), small_machine), "in T.parallel(3)"));
+  EXPECT_FALSE(has(scheduled(sums("int32", 100), small_machine), "parallel"));
+  EXPECT_FALSE(has(scheduled(sums("float32", 10000), small_machine), "parallel"));
+}
+
+TEST(schedule_plain_loops, sweeps_in_tiles_along_diagonals) {
+  const auto sweep = [](int rows, int columns) {
+    return program(
+        fmt::format("A: T.Buffer(({} + 1, {} + 1), 'int32')", rows, columns).c_str(),
+        fmt::format(
+            "for i, j in T.grid({}, {}):\n    A[i + 1, j + 1] = T.max(A[i, j + 1], A[i + 1, j])",
+            rows, columns)
+            .c_str());
+  };
+  const std::string text = scheduled(sweep(260, 1030), small_machine);
+  EXPECT_TRUE(has(text, "in T.parallel(")) << text;
+  EXPECT_TRUE(has(text, "in T.unroll(")) << text;
+  EXPECT_FALSE(has(scheduled(sweep(100, 1030), small_machine), "parallel"));
+}
+
 TEST(schedule_plain_loops, gives_a_statement_beside_a_recurrence_a_loop_of_its_own) {
   const auto func = program("A: T.Buffer((100,)), B: T.Buffer((101,)), C: T.Buffer((100,))",
                             "for i in range(100):\n    B[i + 1] = B[i] * A[i]\n"

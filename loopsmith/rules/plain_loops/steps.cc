@@ -74,6 +74,21 @@ bool Steps::parallel(LoopRV loop) {
   return loopsmith::parallel.attempt(schedule_, loop).has_value();
 }
 
+bool Steps::parallel_scan(LoopRV loop) {
+  look_up(loop);
+  return loopsmith::parallel_scan.attempt(schedule_, loop).has_value();
+}
+
+bool Steps::skew(LoopRV outer, LoopRV inner) {
+  for (const LoopRV loop : {outer, inner}) look_up(loop);
+  return loopsmith::skew.attempt(schedule_, outer, inner).has_value();
+}
+
+bool Steps::peel(LoopRV loop, std::int64_t first, std::int64_t last) {
+  look_up(loop);
+  return loopsmith::peel.attempt(schedule_, loop, first, last).has_value();
+}
+
 bool Steps::bind(LoopRV loop, const std::string& axis) {
   look_up(loop);
   return loopsmith::bind.attempt(schedule_, loop, axis).has_value();

@@ -28,6 +28,9 @@ class Steps {
   bool vectorize(LoopRV loop);
   bool unroll(LoopRV loop);
   bool parallel(LoopRV loop);
+  bool parallel_scan(LoopRV loop);
+  bool skew(LoopRV outer, LoopRV inner);
+  bool peel(LoopRV loop, std::int64_t first, std::int64_t last);
   bool bind(LoopRV loop, const std::string& axis);
   /// One loop of several that are nested, outermost first; nothing where refused.
   std::optional<LoopRV> fuse(const std::vector<LoopRV>& loops);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/rules/plain_loops/iteration_cost.h"
+#include "loopsmith/rules/plain_loops/recurrences.h"
 
 namespace loopsmith::plain_loops {
 namespace {
@@ -47,6 +48,19 @@ bool parallelize_in_order(Steps& steps, LoopRV loop) {
   return is_done;
 }
 
+/// True when a loop of the nest runs in threads then.
+bool parallelize_loops(Steps& steps, LoopRV loop, const Machine& machine) {
+  if (steps.get(loop).kind != ForKind::serial) return false;
+  if (work_of(steps.schedule(), loop, machine) < machine.thread_start_cycles) return false;
+  const double trips = trip_count(steps.get(loop), nest_around(steps.schedule(), loop));
+  if (trips >= 2 && parallelize_in_order(steps, loop)) return true;
+  bool any = false;
+  for (const LoopRV inner : steps.inside(loop)) {
+    any = parallelize_loops(steps, inner, machine) || any;
+  }
+  return any;
+}
+
 }  // namespace
 
 LoopRV chunk_for_threads(Steps& steps, LoopRV loop, const Machine& machine) {
@@ -61,11 +75,9 @@ LoopRV chunk_for_threads(Steps& steps, LoopRV loop, const Machine& machine) {
 }
 
 void parallelize(Steps& steps, LoopRV loop, const Machine& machine) {
-  if (machine.cores < 2 || steps.get(loop).kind != ForKind::serial) return;
-  if (work_of(steps.schedule(), loop, machine) < machine.thread_start_cycles) return;
-  const double trips = trip_count(steps.get(loop), nest_around(steps.schedule(), loop));
-  if (trips >= 2 && parallelize_in_order(steps, loop)) return;
-  for (const LoopRV inner : steps.inside(loop)) parallelize(steps, inner, machine);
+  if (machine.cores < 2 || parallelize_loops(steps, loop, machine)) return;
+  if (steps.get(loop).kind != ForKind::serial) return;
+  parallelize_recurrence(steps, loop, work_of(steps.schedule(), loop, machine), machine);
 }
 
 }  // namespace loopsmith::plain_loops

@@ -35,6 +35,16 @@ def test_a_scheduled_program_computes_what_numpy_does(compiled: tuple[Any, Any],
         np.testing.assert_allclose(array, wanted, rtol=program.rtol, atol=1e-6)
 
 
+def test_a_scheduled_program_computes_what_numpy_does_of_much(compiled: tuple[Any, Any]) -> None:
+    program, run = compiled
+    # More than a block of a scan; programs with sizes of their own have rows, or take longer.
+    given = program.arguments(700 if program.func.name in MODULE["SIZES"] else 300_000)
+    expected = program.expected([array.copy() for array in given])
+    run(*given)
+    for array, wanted in zip(given, expected, strict=True):
+        np.testing.assert_allclose(array, wanted, rtol=program.rtol, atol=1e-6)
+
+
 @gpu_devices.both
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_runs_on_a_device_by_default(name: str, target: str) -> None:

@@ -95,6 +95,7 @@ NUMPY: dict[str, Callable[..., object]] = {
     "start_at_one": lambda a, b: np.add(a[1:], np.float16(1), out=b[1:]),
     "prefix_sum": lambda a, b: np.cumsum(a, out=b[1:]),
     "prefix_sum_int64": lambda a, b: np.cumsum(a, out=b[1:]),
+    "prefix_sum_float16": lambda a, b: np.cumsum(a, out=b[1:]),
     "running_maximum": lambda a, b: np.maximum.accumulate(a, out=b),
     "histogram_256": lambda a, h: np.bincount(a, minlength=256),
     "histogram_65536": lambda a, h: np.bincount(a, minlength=65536),

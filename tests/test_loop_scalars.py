@@ -144,3 +144,180 @@ def test_names_of_numbers_are_known_in_indices():
     expect_same(func, sch)
     with pytest.raises(ls.ScheduleError, match=r"i=0 reads B\[1, 0\], iteration i=1 writes it"):
         tir.Schedule(func).parallel("i")
+
+
+COUNTED = """
+    k = T.int32(0)
+    for i in range(12):
+        A[k // 8, k % 8] = B[i, 0] + k
+        k += 2
+    B[0, 1] = k
+"""
+COUNTED_IN_NESTS = """
+    k = T.int32(1)
+    for i in range(3):
+        for j in range(4):
+            A[k // 4, k % 4] = B[i, j]
+            k = k + 1
+        k = k + i * 0 + 3
+"""
+WRAPPED = """
+    last = T.int32(11)
+    for i in range(12):
+        A[i, 0] = B[i, 0] + B[last, 0]
+        last = i
+    B[last, 1] = 5
+"""
+BACKWARDS = """
+    k = T.int32(11)
+    for i in range(11, -1, -1):
+        A[k, 0] = B[i, 0]
+        k -= 1
+"""
+SET_ONCE = """
+    m = T.alloc_buffer((1,), "int32")
+    m[0] = 4
+    for i in range(8):
+        A[i, 0] = A[i + m[0], 0] + B[i, 0]
+"""
+
+
+@pytest.mark.parametrize("how", ["parallel", "vectorize"])
+@pytest.mark.parametrize(
+    ("lines", "name"),
+    [(COUNTED, "k"), (COUNTED_IN_NESTS, "k"), (WRAPPED, "last"), (BACKWARDS, "k"), (SET_ONCE, "m")],
+)
+def test_values_of_variables_take_their_places(lines: str, name: str, how: str):
+    func = program(lines)
+    sch = tir.Schedule(func)
+    sch.substitute_scalar(name, "i")
+    assert f"{name}[" not in sch.func.script()
+    expect_same(func, sch)
+    if how == "parallel" and name == "m":
+        return  # Iterations that are four apart depend on each other.
+    getattr(sch, how)("j" if "for j" in lines and how == "vectorize" else "i")
+    expect_same(func, sch)
+
+
+UNKNOWN = {
+    "it depends on values in memory, or on a condition": """
+    k = B[0, 0] * 1
+    for i in range(4):
+        A[i, 0] = A[i, 0] + k
+        k = A[i, 1]
+    """,
+    "a break, a continue or a return decides what runs": """
+    k = T.int32(0)
+    for i in range(12):
+        A[k, 0] = B[i, 0]
+        if B[i, 0] > 3:
+            break
+        k += 1
+    """,
+}
+
+
+@pytest.mark.parametrize("why", UNKNOWN)
+def test_values_that_are_not_known_stay(why: str):
+    with pytest.raises(ls.ScheduleError, match=why):
+        tir.Schedule(program(UNKNOWN[why])).substitute_scalar("k", "i")
+
+
+def test_values_are_known_where_conditions_agree():
+    func = program("""
+    k = T.int32(0)
+    for i in range(12):
+        if B[i, 0] > 0:
+            k = i
+        else:
+            k = i + 0
+        A[k, 1] = B[k, 2]
+        if B[i, 0] > 3:
+            k = 1
+    A[k, 0] = 4
+    """)
+    sch = tir.Schedule(func)
+    sch.substitute_scalar("k", "i")
+    text = sch.func.script()
+    assert "A[i, 1] = B[i, 2]" in text and "A[k[()], 0] = 4" in text
+    expect_same(func, sch)
+
+
+def test_refusals_offer_the_values_of_variables():
+    sch = tir.Schedule(program(COUNTED))
+    with pytest.raises(ls.ScheduleError, match="substitute_scalar") as caught:
+        sch.parallel("i")
+    assert 'sch.substitute_scalar("k"' in str(caught.value)
+
+
+FLOATS = """
+def main(A: T.Buffer((70,), "float32"), B: T.Buffer((1,), "float32")):
+    m = A[0] * T.float32(1)
+    for i in range(70):
+        {branch}
+    B[0] = m
+"""
+
+
+@pytest.mark.parametrize("how", ["parallel", "vectorize"])
+@pytest.mark.parametrize("order", [">", ">=", "<", "<="])
+def test_extremes_may_be_branches(order: str, how: str):
+    branch = f"if A[i] {order} m:\n            m = A[i]"
+    func = ls.from_source("@T.prim_func" + FLOATS.replace("{branch}", branch))
+    sch = tir.Schedule(func)
+    getattr(sch, how)("i")
+    assert sch.verify()
+    written, made = ls.build(func, default_schedule=False), ls.build(sch)
+    default = ls.build(func)
+    numbers = np.random.default_rng(0)
+    for nans in ([], [5], [0], [69], range(1, 70), range(70), range(0, 70, 2)):
+        a = numbers.normal(size=70).astype("float32")
+        a[list(nans)] = np.nan
+        results = [np.zeros(1, "float32") for _ in range(3)]
+        for kernel, result in zip((written, made, default), results):
+            kernel(a, result)
+        np.testing.assert_array_equal(results[1], results[0], str(nans))
+        np.testing.assert_array_equal(results[2], results[0], str(nans))
+
+
+def test_branches_that_take_nans_are_no_extremes():
+    branch = "if not (A[i] <= m):\n            m = A[i]"
+    func = ls.from_source("@T.prim_func" + FLOATS.replace("{branch}", branch))
+    with pytest.raises(ls.ScheduleError, match="depends on values in memory"):
+        tir.Schedule(func).parallel("i")
+
+
+@pytest.mark.parametrize("how", ["parallel", "vectorize"])
+def test_extremes_of_integers_may_be_branches(how: str):
+    func = program("""
+    m = T.int32(0)
+    for i in range(12):
+        if m < A[i, 3]:
+            m = A[i, 3]
+    B[0, 0] = m
+    """)
+    sch = tir.Schedule(func)
+    getattr(sch, how)("i")
+    assert "T.max(m[()], A[i, 3])" in sch.func.script()
+    expect_same(func, sch)
+
+
+def test_threads_of_a_device_hand_no_variable_to_the_host():
+    func = program("""
+    x = T.int32(0)
+    for i in range(1):
+        x = A[0, 0]
+    B[0, 0] = x
+    """)
+    sch = tir.Schedule(func)
+    sch.bind("i", "threadIdx.x")
+    assert sch.obligations()
+    func = program("""
+    x = T.int32(0)
+    for i in range(12):
+        x = A[i, 0]
+        B[i, 0] = x
+    """)
+    sch = tir.Schedule(func)
+    sch.bind("i", "threadIdx.x")
+    assert not sch.obligations() and sch.verify()

@@ -137,6 +137,13 @@ PROGRAMS = {
             for k in range(16):
                 A[i, k] = T.float32(2)
 """,
+    "counted": """
+    A: T.Buffer((64,), "float32"), B: T.Buffer((32,), "float32")
+    k = T.int32(0)
+    for i in range(32):
+        A[k] = B[i]
+        k += 2
+""",
     "counts": """
     A: T.Buffer((8, 100), "int32"), H: T.Buffer((256,), "int32")
     for p in range(8):
@@ -239,6 +246,7 @@ EXAMPLES = {
     ),
     "merge_siblings": ("statements", 'sch.merge_siblings("j", "k")'),
     "expand_scalar": ("statements", 'sch.expand_scalar("t", "j")'),
+    "substitute_scalar": ("counted", 'sch.substitute_scalar("k", "i")'),
     "normalize_nest": ("branches", 'sch.normalize_nest("i")'),
     "parallel_scan": ("statements", 'sch.parallel_scan("i", length=16)'),
     "cache_index": ("transposed", 'sch.fuse("i", "j")\nsch.cache_index("B", "local", 0)'),

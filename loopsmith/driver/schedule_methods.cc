@@ -135,6 +135,10 @@ void ScheduleMethods::expand_scalar(const BufferSelector& buffer, const LoopArgu
   call("expand_scalar", {value_of(buffer), value_of(loop)});
 }
 
+void ScheduleMethods::substitute_scalar(const BufferSelector& buffer, const LoopArgument& loop) {
+  call("substitute_scalar", {value_of(buffer), value_of(loop)});
+}
+
 Handles<BlockRV> ScheduleMethods::normalize_nest(const LoopArgument& loop) {
   return handles_in<BlockRV>(call("normalize_nest", {value_of(loop)}));
 }

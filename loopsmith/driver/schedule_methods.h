@@ -118,6 +118,10 @@ class ScheduleMethods {
   /// block around the loop allocates, or the buffer. `loop`: Each iteration of which gets a place
   /// of its own.
   void expand_scalar(const BufferSelector& buffer, const LoopArgument& loop);
+  /// Puts the values of an integer variable in its place where the loops around tell them: numbers,
+  /// induction variables, and what the iteration before counted. `buffer`: The name of a variable
+  /// that is allocated around the loop, or its buffer. `loop`: One of the loops that use it.
+  void substitute_scalar(const BufferSelector& buffer, const LoopArgument& loop);
   /// Brings a nest with conditions, other starts than 0 and statements outside of blocks into the
   /// form that all primitives take: perfect loops around blocks with predicates. `loop`: The
   /// outermost loop of the nest.

@@ -129,7 +129,6 @@ Access& Compiler::new_access(const Ptr<Buffer>& buffer, const std::vector<Expr>&
   }
   access.statement = statement_;
   access.is_reduction = is_reduced(buffer, indices);
-  if (&node == accumulator_) access.accumulates = accumulates_;
   code_.accesses.push_back(std::move(access));
   Access& kept = code_.accesses.back();
   kept.site = static_cast<std::uint32_t>(session_.library.sites.size());
@@ -138,7 +137,8 @@ Access& Compiler::new_access(const Ptr<Buffer>& buffer, const std::vector<Expr>&
 }
 
 Value Compiler::load(const BufferLoad& load) {
-  const Access& access = new_access(load.buffer, load.indices, load.predicate, load, false);
+  Access& access = new_access(load.buffer, load.indices, load.predicate, load, false);
+  if (accumulator_ && is_old_value(*accumulator_, load)) access.accumulates = accumulates_;
   Instr instr{.access = &access};
   if (assumption_exits_) {
     instr.run = skip_unwritten_handler();
@@ -151,7 +151,7 @@ void Compiler::store(const BufferStore& store) {
   const auto* undefined = store.value.as<Call>();
   const bool forgets = undefined && undefined->op == op("undef");
   const auto accumulation = accumulation_of(store);
-  accumulator_ = accumulation ? accumulation->old : nullptr;
+  accumulator_ = accumulation ? &store : nullptr;
   accumulates_ = accumulation ? kind_of_combiner(accumulation->combiner) : 0;
   const Value value = forgets ? Value{} : expr(store.value);
   Access& access = new_access(store.buffer, store.indices, store.predicate, store, true);

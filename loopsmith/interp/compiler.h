@@ -229,8 +229,8 @@ class Compiler {
   std::vector<const Object*> defined_;                   ///< The keys of `buffers_`, in order.
   std::unordered_set<const Object*> reduction_buffers_;  ///< That the block around reduces into.
   std::vector<const BufferStore*> block_stores_;  ///< Of the block around, not of inner ones.
-  /// The load of x in x = x + e, and the kind of the operator; null: no such store is compiled.
-  const Object* accumulator_ = nullptr;
+  /// The store x = x + e that is compiled, and the kind of the operator; null: there is none.
+  const BufferStore* accumulator_ = nullptr;
   std::uint16_t accumulates_ = 0;
   std::unordered_set<const Object*> hashed_;  ///< Variables that may be hashes.
   std::vector<Exits> exits_;

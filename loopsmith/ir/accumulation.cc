@@ -36,6 +36,8 @@ std::optional<Sides> operands_of(Combiner combiner, const Expr& expr) {
     case Combiner::bit_and: return sides_of_call(op("bitwise_and"), expr);
     case Combiner::bit_or: return sides_of_call(op("bitwise_or"), expr);
     case Combiner::bit_xor: return sides_of_call(op("bitwise_xor"), expr);
+    case Combiner::smaller:
+    case Combiner::larger: break;
   }
   return {};
 }
@@ -80,7 +82,7 @@ class Chain {
   std::optional<Accumulation> find() {
     Expr operand;
     if (store_.value.is<BufferLoad>() || !follow(store_.value, operand)) return {};
-    return Accumulation{combiner_, old_, std::move(operand)};
+    return Accumulation{combiner_, std::move(operand)};
   }
 
  private:
@@ -90,10 +92,8 @@ class Chain {
   }
 
   bool follow_here(const Expr& expr, Expr& operand) {
-    if (is_old(expr)) {
-      old_ = expr.as<BufferLoad>();
-      return true;
-    }
+    const auto* load = expr.as<BufferLoad>();
+    if (load && is_old_value(store_, *load)) return true;
     if (const auto* difference = expr.as<Sub>(); difference && combiner_ == Combiner::sum) {
       if (reads_old(difference->b, store_) || !follow(difference->a, operand)) return false;
       operand = operand.defined() ? operand - difference->b : -difference->b;
@@ -113,31 +113,84 @@ class Chain {
     return true;
   }
 
-  bool is_old(const Expr& expr) const {
-    const auto* load = expr.as<BufferLoad>();
-    return load && load->buffer.same_as(store_.buffer) && !load->predicate.defined() &&
-           are_same_indices(load->indices, store_.indices);
-  }
-
   const BufferStore& store_;
   Combiner combiner_;
-  const BufferLoad* old_ = nullptr;
 };
 
 constexpr Combiner combiners[] = {Combiner::sum,     Combiner::product, Combiner::minimum,
                                   Combiner::maximum, Combiner::all,     Combiner::any,
                                   Combiner::bit_and, Combiner::bit_or,  Combiner::bit_xor};
 
+/// A comparison, by which of its sides has to be the larger one.
+std::optional<Sides> ascending(const Expr& condition) {
+  for (const auto& [found, is_descending] :
+       {std::pair(sides<LT>(condition), false), std::pair(sides<LE>(condition), false),
+        std::pair(sides<GT>(condition), true), std::pair(sides<GE>(condition), true)}) {
+    if (found) return is_descending ? Sides{found->second, found->first} : *found;
+  }
+  return {};
+}
+
+/// The update by which `store` would store `value` where the condition holds, and else nothing.
+std::optional<Accumulation> selection_of(const BufferStore& store, const Expr& condition,
+                                         const Expr& value) {
+  const auto order = ascending(condition);
+  if (!order || reads_old(value, store)) return {};
+  const auto is_old = [&](const Expr& side) {
+    const auto* load = side.as<BufferLoad>();
+    return load && is_old_value(store, *load);
+  };
+  const bool is_larger = is_old(order->first);
+  const auto& [old, other] = is_larger ? *order : Sides{order->second, order->first};
+  if (!is_old(old) || !structural_equal(other, value)) return {};
+  const bool may_be_nan = value.dtype().is_float();
+  const Combiner combiner = is_larger ? (may_be_nan ? Combiner::larger : Combiner::maximum)
+                                      : (may_be_nan ? Combiner::smaller : Combiner::minimum);
+  return Accumulation{combiner, value};
+}
+
+/// The condition and the values of a choice.
+struct Choice {
+  Expr condition, yes, no;
+};
+std::optional<Choice> choice_of(const Expr& expr) {
+  const auto* node = expr.as<Select>();
+  if (node) return Choice{node->condition, node->true_value, node->false_value};
+  const auto* call = expr.as<Call>();
+  if (!call || !(call->op == op("if_then_else"))) return {};
+  return Choice{call->args[0], call->args[1], call->args[2]};
+}
+
 }  // namespace
 
 std::optional<Accumulation> accumulation_of(const BufferStore& store) {
   if (store.predicate.defined() || !reads_old(store.value, store)) return {};
+  if (const auto choice = choice_of(store.value)) {
+    const auto* kept = choice->no.as<BufferLoad>();
+    if (!kept || !is_old_value(store, *kept)) return {};
+    return selection_of(store, choice->condition, choice->yes);
+  }
   for (const Combiner combiner : combiners) {
     const bool may_be = operands_of(combiner, store.value).has_value() ||
                         (combiner == Combiner::sum && store.value.is<Sub>());
     if (may_be) return Chain(store, combiner).find();
   }
   return {};
+}
+
+bool is_old_value(const BufferStore& store, const BufferLoad& load) {
+  return load.buffer.same_as(store.buffer) && !load.predicate.defined() &&
+         are_same_indices(load.indices, store.indices);
+}
+
+Stmt selected_update(const IfThenElse& branch) {
+  const auto* store = branch.then_case.as<BufferStore>();
+  if (!store || store->predicate.defined() || branch.else_case) return {};
+  const auto selected = selection_of(*store, branch.condition, store->value);
+  if (!selected) return {};
+  BufferStore result = *store;
+  result.value = combined(selected->combiner, load(store->buffer, store->indices), store->value);
+  return make(std::move(result));
 }
 
 bool may_combine(const BufferStore& store) {
@@ -162,6 +215,8 @@ Expr combined(Combiner combiner, const Expr& a, const Expr& b) {
     case Combiner::bit_and: return a & b;
     case Combiner::bit_or: return a | b;
     case Combiner::bit_xor: return a ^ b;
+    case Combiner::smaller: return select(b < a, b, a);
+    case Combiner::larger: return select(b > a, b, a);
   }
   return nullptr;
 }
@@ -172,7 +227,9 @@ Expr neutral_element(Combiner combiner, DataType type) {
     case Combiner::sum: return const_of(type, -0.0);
     case Combiner::product:
     case Combiner::all: return const_of(type, 1);
+    case Combiner::smaller:
     case Combiner::minimum: return type.is_float() ? infinity(type) : max_value(type);
+    case Combiner::larger:
     case Combiner::maximum: return type.is_float() ? -infinity(type) : min_value(type);
     case Combiner::bit_and: return type.is_int() ? const_of(type, -1) : max_value(type);
     case Combiner::any:

@@ -18,6 +18,8 @@ enum class Combiner : std::uint8_t {
   bit_and,
   bit_or,
   bit_xor,
+  smaller,  ///< `x = e if e < x else x` of floats: e that is NaN is left out, x that is stays.
+  larger,   ///< `x = e if e > x else x`.
 };
 
 /// `buffer[indices] = combine(buffer[indices], operand)`. `x + a - b` is the sum of x and `a - b`.
@@ -25,12 +27,28 @@ enum class Combiner : std::uint8_t {
 /// that these are other elements is for who changes the order of updates to know.
 struct Accumulation {
   Combiner combiner;
-  const BufferLoad* old;  ///< The load of what was there.
   Expr operand;
 };
 
 /// `store` as an accumulation, if it is one.
+///
+/// Theorem. Let x be updated by `larger` with e1, ..., en, in any order and in any groups, each of
+/// which starts with -inf. Then x is what it was where that is NaN, and else the largest of what it
+/// was and those e that are not NaN. (Zeros of either sign count as equal, as for `maximum`.)
+///
+/// Proof. Comparisons with NaN are false. So a group never holds a NaN, an e that is one changes
+/// nothing, and nor does any e where x is one; what remains is the maximum of a total order.
 std::optional<Accumulation> accumulation_of(const BufferStore& store);
+
+/// True for a load of the element that the store updates.
+bool is_old_value(const BufferStore& store, const BufferLoad& load);
+
+/// `if e > x: x = e` as a store that accumulates, `x = e if e > x else x`, and the like for `<`,
+/// `>=` and `<=`; null for other branches.
+///
+/// Theorem. The two leave the same in memory. Where the condition does not hold, the store stores
+/// what is there. It reads nothing that the condition does not read, which is read in any case.
+Stmt selected_update(const IfThenElse& branch);
 
 /// False for plain arithmetic that is no accumulation, as `x = a - x` is none. What else a block
 /// with an init combines by is taken at its word.

@@ -15,12 +15,13 @@ namespace {
 /// it is `after` it.
 class Liveness {
  public:
-  Liveness(const For& loop, const Ptr<Buffer>& buffer) : loop_(loop), buffer_(buffer) {}
+  Liveness(const For* loop, const Ptr<Buffer>& buffer) : loop_(loop), buffer_(buffer) {}
 
   bool is_live_after_loop(const Stmt& root) {
     before(root, false);
     return is_live_ || !is_found_ || !is_plain_;
   }
+  bool is_live_before(const Stmt& stmt) { return before(stmt, false) || !is_plain_; }
 
  private:
   bool before(const Stmt& stmt, bool after) {
@@ -49,7 +50,11 @@ class Liveness {
       for (const auto& match : block.match_buffers)
         is_plain_ = is_plain_ && !match->source->buffer.same_as(buffer_);
       bool is_live = before(block.body, after);
-      if (block.init) is_live = before(block.init, is_live) || is_live;
+      if (block.init) {
+        // Of nothing to reduce, it runs before the loops around it.
+        is_plain_ = is_plain_ && !before(block.init, false);
+        is_live = before(block.init, is_live) || is_live;
+      }
       const bool is_certain = is_const_int(realize->predicate, 1);
       return is_live || (after && !is_certain) || reads(realize->predicate) ||
              reads_any(realize->iter_values);
@@ -75,7 +80,7 @@ class Liveness {
   }
 
   bool before_loop(const For& loop, bool after) {
-    if (&loop == &loop_) {
+    if (&loop == loop_) {
       is_found_ = true;
       is_live_ = is_live_ || after;
     }
@@ -102,7 +107,7 @@ class Liveness {
     return std::ranges::any_of(values, [this](const Expr& expr) { return reads(expr); });
   }
 
-  const For& loop_;
+  const For* loop_;  ///< May be null.
   const Ptr<Buffer>& buffer_;
   bool is_found_ = false;
   bool is_live_ = false;
@@ -118,7 +123,11 @@ bool has_one_element(const Buffer& buffer) {
 }
 
 bool is_live_after(const Stmt& root, const For& loop, const Ptr<Buffer>& buffer) {
-  return Liveness(loop, buffer).is_live_after_loop(root);
+  return Liveness(&loop, buffer).is_live_after_loop(root);
+}
+
+bool is_live_before(const Stmt& stmt, const Ptr<Buffer>& buffer) {
+  return Liveness(nullptr, buffer).is_live_before(stmt);
 }
 
 }  // namespace loopsmith

@@ -24,4 +24,7 @@ bool has_one_element(const Buffer& buffer);
 /// finds a value of it lies on a path from its end without a store in between, so there it is live.
 bool is_live_after(const Stmt& root, const For& loop, const Ptr<Buffer>& buffer);
 
+/// May a statement read what a buffer of one element holds when it starts?
+bool is_live_before(const Stmt& stmt, const Ptr<Buffer>& buffer);
+
 }  // namespace loopsmith

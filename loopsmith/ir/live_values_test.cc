@@ -53,6 +53,12 @@ TEST(live_values, live_on_in_the_next_iteration) {
       [](Stmt loop) { return loop_of(2, loop_of(2, seq({branch(read()), write(3), loop}))); }));
 }
 
+TEST(live_values, may_be_there_before) {
+  EXPECT_TRUE(is_live_before(seq({read(), write(1)}), scalar));
+  EXPECT_TRUE(is_live_before(seq({branch(write(1)), read()}), scalar));
+  EXPECT_FALSE(is_live_before(seq({write(1), read()}), scalar));
+}
+
 TEST(live_values, have_one_name_and_no_jumps) {
   const Ptr<Buffer> view = decl_buffer({1}, i32, "view");
   Buffer other = *view;

@@ -45,6 +45,8 @@ std::optional<LaneReduction> lane_reduction_of(const BufferStore& store) {
   const auto accumulation = accumulation_of_lanes(store);
   const auto* call = accumulation ? accumulation->operand.as<Call>() : nullptr;
   if (!call || !(call->op == *lane_reduction(accumulation->combiner))) return {};
+  // A NaN among the lanes leaves out all of them.
+  if (!is_without_nans(accumulation->combiner, call->args[0])) return {};
   return LaneReduction{&store, accumulation->combiner, call->args[0]};
 }
 

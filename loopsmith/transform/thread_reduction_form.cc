@@ -10,6 +10,7 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/loops.h"
+#include "loopsmith/transform/reduction_op.h"
 #include "loopsmith/transform/thread_axes.h"
 
 namespace loopsmith {
@@ -122,7 +123,7 @@ std::optional<ReducedTuple> reduced_tuple_of(const BlockRealize& realize) {
     const Combiner combiner = accumulation->combiner;
     made.results = {store->buffer};
     made.place = bound(store->indices);
-    made.source = bound({accumulation->operand});
+    made.source = bound({without_nans(combiner, accumulation->operand)});
     made.start = {neutral_element(combiner, store->buffer->dtype)};
     made.init = {load(store->buffer, made.place)};
     made.combine = [combiner](const Values& a, const Values& b) {

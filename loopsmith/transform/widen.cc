@@ -334,7 +334,8 @@ Stmt Widener::reduction(const BufferStore& node, const std::vector<Expr>& indice
                        .true_value = wide,
                        .false_value = broadcast(neutral_element(found->combiner, type), lanes_)});
   }
-  const Expr total = all_lanes_combined(found->combiner, wide);
+  const Expr total =
+      all_lanes_combined(found->combiner, without_nans(found->combiner, std::move(wide)));
   const Expr old = loopsmith::load(node.buffer, indices);
   return loopsmith::store(node.buffer, combined(found->combiner, old, total), indices);
 }

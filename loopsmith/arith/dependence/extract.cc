@@ -154,7 +154,7 @@ class Extractor {
     begin(stmt);
     const auto accumulation = accumulation_of(store);
     update_ = accumulation ? update_by(accumulation->combiner) : Update::none;
-    updated_ = accumulation ? accumulation->old : nullptr;
+    updated_ = accumulation ? &store : nullptr;
     if (reduction_ && !reduction_->is_init && !reduction_->is_declared && !may_combine(store)) {
       ordered_.push_back(reduction_->number);
     }
@@ -211,8 +211,8 @@ class Extractor {
         for (const Expr& index : load->indices) read(index);
         const bool is_masked = load->predicate.defined();
         if (is_masked) read(load->predicate);
-        access(load->buffer, load->indices, false, load == updated_ ? update_ : Update::none,
-               is_masked);
+        const bool is_old = updated_ && is_old_value(*updated_, *load);
+        access(load->buffer, load->indices, false, is_old ? update_ : Update::none, is_masked);
       } else if (const auto* call = expr.as<Call>()) {
         read_call(*call);
       } else if (const auto* let = expr.as<Let>()) {
@@ -459,8 +459,8 @@ class Extractor {
   int choice_count_ = 0;
   std::ptrdiff_t guards_of_statement_ = 0;
   std::ptrdiff_t surroundings_of_statement_ = 0;
-  Update update_ = Update::none;         ///< Of the store that is read,
-  const BufferLoad* updated_ = nullptr;  ///< and its load of what was there.
+  Update update_ = Update::none;          ///< Of the store that is read,
+  const BufferStore* updated_ = nullptr;  ///< and it, where it accumulates.
   std::optional<Reduction> reduction_;
   int reductions_ = 0;
   arith::EmptyReductions empty_reductions_;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/live_values.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/rules/plain_loops/joined_sums.h"
 #include "loopsmith/rules/plain_loops/lanes.h"
 #include "loopsmith/rules/plain_loops/loop_order.h"
@@ -39,6 +41,22 @@ void improve_order(Steps& steps, LoopRV nest, const Machine& machine) {
   if (!any) steps.restore(std::move(as_written));
 }
 
+/// Puts the values of integer variables that the loops tell in their place.
+void substitute_counters(Steps& steps, LoopRV nest) {
+  const Schedule& schedule = steps.schedule();
+  std::vector<Ptr<Buffer>> counters;
+  pre_order_visit(schedule.statement(schedule.node(nest)), [&](const Ref& ref) {
+    const auto* load = ref.as<BufferLoad>();
+    if (load && has_one_element(*load->buffer) && load->dtype.is_index() &&
+        std::ranges::none_of(counters,
+                             [&](const auto& each) { return each.same_as(load->buffer); })) {
+      counters.push_back(load->buffer);
+    }
+    return true;
+  });
+  for (const Ptr<Buffer>& counter : counters) steps.substitute_scalar(counter, nest);
+}
+
 }  // namespace
 }  // namespace plain_loops
 
@@ -48,6 +66,7 @@ bool schedule_plain_nest(Schedule& schedule, LoopRV nest, const plain_loops::Mac
   const Stmt written = schedule.func()->body;
   Steps steps(schedule);
   const std::vector<LoopRV> before = steps.outermost();
+  substitute_counters(steps, nest);
   improve_order(steps, nest, machine);
   for (const auto& improve : {join_sums, vectorize_innermost, parallelize}) {
     for (const LoopRV part : parts_of(steps, nest, before)) improve(steps, part, machine);

@@ -59,6 +59,11 @@ bool Steps::expand_scalar(const Ptr<Buffer>& buffer, LoopRV loop) {
   return loopsmith::expand_scalar.attempt(schedule_, buffer->name, loop).has_value();
 }
 
+bool Steps::substitute_scalar(const Ptr<Buffer>& buffer, LoopRV loop) {
+  look_up(loop);
+  return loopsmith::substitute_scalar.attempt(schedule_, buffer->name, loop).has_value();
+}
+
 bool Steps::vectorize(LoopRV loop) {
   look_up(loop);
   return loopsmith::vectorize.attempt(schedule_, loop).has_value();

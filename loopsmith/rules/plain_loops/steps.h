@@ -25,6 +25,7 @@ class Steps {
   /// The loops of constant extents, outermost first, that a loop is cut into; empty where refused.
   std::vector<LoopRV> split(LoopRV loop, const std::vector<SplitFactor>& factors);
   bool expand_scalar(const Ptr<Buffer>& buffer, LoopRV loop);
+  bool substitute_scalar(const Ptr<Buffer>& buffer, LoopRV loop);
   bool vectorize(LoopRV loop);
   bool unroll(LoopRV loop);
   bool parallel(LoopRV loop);

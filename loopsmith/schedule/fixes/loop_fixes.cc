@@ -2,6 +2,8 @@
 // What may help where loops do not fit.
 #include <algorithm>
 
+#include "loopsmith/ir/live_values.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/fixes/candidate_fixes.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/queries/analysis.h"
@@ -51,12 +53,29 @@ std::vector<LoopRV> outermost_first(const Schedule& schedule, std::vector<LoopRV
   return loops;
 }
 
+/// The variables whose values the loops may tell: integers that are stored in a loop.
+std::vector<std::string> counters_in(const Schedule& schedule, LoopRV loop) {
+  std::vector<std::string> found;
+  pre_order_visit(schedule.statement(schedule.node(loop)), [&](const Ref& ref) {
+    const auto* store = ref.as<BufferStore>();
+    const bool counts = store && has_one_element(*store->buffer) &&
+                        store->buffer->dtype.is_index() &&
+                        std::ranges::find(found, store->buffer->name) == found.end();
+    if (counts) found.push_back(store->buffer->name);
+    return !is_expr(*ref.get());
+  });
+  return found;
+}
+
 }  // namespace
 
 Fixes other_loops(const RefusedCall& call) {
   Fixes fixes;
   const auto loop = loop_of(call);
   if (!loop) return fixes;
+  for (const std::string& counter : counters_in(call.schedule, *loop)) {
+    fixes.push_back({call_of(substitute_scalar, {Argument(counter), *loop}), again(call)});
+  }
   for (const LoopRV other : nest_of(call.schedule, *loop)) {
     if (other.index != loop->index) fixes.push_back({again_with(call, "loop", other)});
   }

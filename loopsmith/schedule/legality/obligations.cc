@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "loopsmith/ir/live_values.h"
 #include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -110,13 +111,33 @@ bool is_used_by_the_same_threads(const Schedule& schedule, NodeId node, const Pt
   return is_of_one_thread_each(schedule, buffer, loops);
 }
 
+/// What allocates a buffer that a loop uses: a block, a function, or an Allocate; else no_node.
+NodeId allocator_of(const Schedule& schedule, NodeId loop, const Ptr<Buffer>& buffer) {
+  const NodeId owner = owner_of(schedule, loop, buffer);
+  if (owner != no_node) return owner;
+  for (NodeId node = schedule.at(loop).parent; node != no_node; node = schedule.at(node).parent) {
+    const auto* allocate = schedule.as<Allocate>(node);
+    if (allocate && allocate->buffer_var.same_as(buffer->data)) return node;
+  }
+  return no_node;
+}
+
+/// True when each thread may have a variable for itself: it stores to it before it reads it, and
+/// what it leaves nobody reads.
+bool is_variable_of_each(const Schedule& schedule, NodeId owner, const For& loop,
+                         const Ptr<Buffer>& buffer) {
+  return schedule.as<Allocate>(owner) && has_one_element(*buffer) &&
+         !is_live_before(loop.body, buffer) &&
+         !is_live_after(schedule.statement(owner), loop, buffer);
+}
+
 void add_obligations(const Schedule& schedule, NodeId node, std::vector<Refusal>& found) {
   const For& loop = *schedule.as<For>(node);
   // Virtual threads are iterations of one thread.
   if (thread_axis_of(loop) == ThreadAxis::virtual_thread) return;
   for (const Ptr<Buffer>& buffer : thread_memory_in(loop)) {
-    const NodeId owner = owner_of(schedule, node, buffer);
-    if (owner == no_node) continue;
+    const NodeId owner = allocator_of(schedule, node, buffer);
+    if (owner == no_node || is_variable_of_each(schedule, owner, loop, buffer)) continue;
     const auto uses = uses_of(schedule, owner, buffer).nodes;
     const bool is_inside_alone = std::ranges::all_of(
         uses, [&](NodeId use) { return use == owner || is_inside(schedule, use, node); });

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/reduction_init.h"
+#include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/ir/walk.h"
@@ -65,7 +66,28 @@ bool is_in_lanes(const Schedule& schedule, LoopRV loop) {
   return false;
 }
 
-Planned<LoopKindPlan> plan_concurrent(const Schedule& schedule, LoopKindPlan plan, Concurrency how,
+/// The branches inside a node that are updates, `if e > x: x = e`.
+std::vector<NodeId> selections_inside(const Schedule& schedule, NodeId root) {
+  std::vector<NodeId> found, open = {schedule.at(root).first_child};
+  while (!open.empty()) {
+    const NodeId node = open.back();
+    open.pop_back();
+    if (node == no_node) continue;
+    open.push_back(schedule.at(node).next);
+    open.push_back(schedule.at(node).first_child);
+    const auto* branch = schedule.as<IfThenElse>(node);
+    if (branch && selected_update(*branch)) found.push_back(node);
+  }
+  return found;
+}
+
+void write_selections(Schedule& schedule, NodeId root) {
+  for (const NodeId node : selections_inside(schedule, root)) {
+    schedule.replace(node, selected_update(*schedule.as<IfThenElse>(node)));
+  }
+}
+
+Planned<LoopKindPlan> plan_as_written(const Schedule& schedule, LoopKindPlan plan, Concurrency how,
                                       bool assume_independent) {
   if (is_left_early(schedule, plan.loop)) return Refusal{&loop_is_not_left, {Argument(plan.loop)}};
   // Lanes around it were in step with its iterations.
@@ -94,6 +116,22 @@ Planned<LoopKindPlan> plan_concurrent(const Schedule& schedule, LoopKindPlan pla
   if (assume_independent) return plan;
   return changed_results(dependence_is_unknown,
                          {Argument(plan.loop), Argument(carries.verdict.why)});
+}
+
+/// The same, with branches as the updates that they are where that helps.
+Planned<LoopKindPlan> plan_concurrent(const Schedule& schedule, const LoopKindPlan& plan,
+                                      Concurrency how, bool assume_independent) {
+  auto planned = plan_as_written(schedule, plan, how, assume_independent);
+  const NodeId node = schedule.node(plan.loop);
+  const bool is_refused = std::holds_alternative<Refusal>(planned);
+  if (!is_refused || selections_inside(schedule, node).empty()) return planned;
+  Schedule selecting = schedule.snapshot();
+  write_selections(selecting, selecting.node(plan.loop));
+  auto again = plan_as_written(selecting, plan, how, false);
+  auto* found = std::get_if<LoopKindPlan>(&again);
+  if (!found) return planned;
+  found->selects = true;
+  return again;
 }
 
 }  // namespace
@@ -134,6 +172,7 @@ Nothing commit_loop_kind(Schedule& schedule, LoopKindPlan&& plan) {
                            .iter_type = IterType::thread_index,
                            .thread_tag = plan.thread_axis});
   }
+  if (plan.selects) write_selections(schedule, schedule.node(plan.loop));
   DependenceUpdate known(schedule, schedule.node(plan.loop));
   For& loop = schedule.set_kind(plan.loop, plan.kind, std::move(binding));
   loop.span = schedule.span_from(loop.span);

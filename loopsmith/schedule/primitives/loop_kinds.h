@@ -41,6 +41,7 @@ struct LoopKindPlan {
   std::string thread_axis = {};
   std::optional<Argument> reordered_reduction = {};
   bool has_independent_iterations = false;
+  bool selects = false;  ///< Branches inside become the updates that they are first.
 };
 
 inline constexpr Condition thread_axis_exists{

@@ -134,8 +134,11 @@ Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
     return Refusal{&recurrence_inputs_stay, {handle, Argument((*changed)->name)}};
   }
   const bool rounds = plan.recurrence.buffer->dtype.is_float();
-  const bool is_extreme = plan.recurrence.combiner == Combiner::minimum ||
-                          plan.recurrence.combiner == Combiner::maximum;
+  const Combiner extremes[] = {Combiner::minimum, Combiner::maximum, Combiner::smaller,
+                               Combiner::larger};
+  const bool is_extreme =
+      plan.recurrence.combiner &&
+      std::ranges::find(extremes, *plan.recurrence.combiner) != std::end(extremes);
   if (rounds && !is_extreme) plan.reordered_reduction = buffer;
   Schedule after = schedule.snapshot();
   const Handles<LoopRV> loops = cut_into_parts(after, plan);

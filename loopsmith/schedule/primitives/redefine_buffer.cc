@@ -11,12 +11,17 @@
 namespace loopsmith {
 namespace {
 
-/// True when a buffer that no match_buffer defines is in the same memory.
-bool is_aliased(const Schedule& schedule, const Ptr<Buffer>& buffer) {
-  bool found = false;
-  pre_order_visit(schedule.mod(), [&](const Ref& ref) {
-    found = found || is_view_of(ref, *buffer);
-    return !found;
+/// The other buffers that are declared on the memory of one.
+std::vector<Ptr<Buffer>> aliases_of(const Schedule& schedule, NodeId owner, const Buffer& buffer) {
+  std::vector<Ptr<Buffer>> found;
+  const Ref root = schedule.as<PrimFunc>(owner) ? Ref(schedule.as<PrimFunc>(owner))
+                                                : Ref(schedule.statement(owner));
+  pre_order_visit(root, [&](const Ref& ref) {
+    const auto* other = ref.as<Buffer>();
+    const bool is_alias = other && other != &buffer && other->data.same_as(buffer.data);
+    const auto is_it = [&](const Ptr<Buffer>& known) { return known.get() == other; };
+    if (is_alias && std::ranges::none_of(found, is_it)) found.emplace_back(other);
+    return true;
   });
   return found;
 }
@@ -36,15 +41,47 @@ std::variant<RedefinePlan, Refusal> redefinition(const Schedule& schedule, Block
     return Refusal{&buffer_is_allocated, {Argument(Ref(plan.from))}};
   }
   plan.uses = uses_of(schedule, plan.owner, plan.from);
-  if (plan.uses.by_view && is_aliased(schedule, plan.from)) {
+  if (plan.uses.by_view) plan.aliases = aliases_of(schedule, plan.owner, *plan.from);
+  // Physical axes and conversions are those of one buffer.
+  const auto is_another = [&](const Ptr<Buffer>& alias) {
+    return alias->dtype != plan.from->dtype || allows_parameters;
+  };
+  if (std::ranges::any_of(plan.aliases, is_another)) {
     return Refusal{&buffer_has_no_views, {Argument(Ref(plan.from))}};
   }
   return plan;
 }
 
+/// Declares `to` where `from` is declared inside a node.
+void redeclare(Schedule& schedule, NodeId root, const Ptr<Buffer>& from, const Ptr<Buffer>& to) {
+  std::vector<NodeId> open = {root};
+  while (!open.empty()) {
+    const NodeId node = open.back();
+    open.pop_back();
+    const auto* declared = schedule.as<DeclBuffer>(node);
+    if (declared && declared->buffer.same_as(from)) {
+      static_cast<DeclBuffer&>(schedule.edit(node)).buffer = to;
+    }
+    for (NodeId child = schedule.at(node).first_child; child != no_node;
+         child = schedule.at(child).next) {
+      open.push_back(child);
+    }
+  }
+}
+
+/// Lemma. All buffers on the memory move to the new one, each with its shape and offset in elements
+/// of one type: so those elements that were one stay one, and each is kept as all others are.
 void redefine(Schedule& schedule, const RedefinePlan& plan, const Ptr<Buffer>& to,
-              AccessChange change) {
-  change_with_views(schedule, plan.uses, std::move(change), plan.from, to);
+              const AccessChange& change) {
+  for (const Ptr<Buffer>& alias : plan.aliases) {
+    Buffer moved = *alias;
+    moved.data = to->data;
+    moved.dtype = to->dtype;
+    const Ptr<Buffer> view = make(std::move(moved));
+    change_with_views(schedule, uses_of(schedule, plan.owner, alias), change, alias, view);
+    redeclare(schedule, plan.owner, alias, view);
+  }
+  change_with_views(schedule, plan.uses, change, plan.from, to);
   replace_definition(schedule, plan.owner, plan.from, to);
 }
 

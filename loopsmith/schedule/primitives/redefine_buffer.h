@@ -49,6 +49,7 @@ struct RedefinePlan {
   Ptr<Buffer> from;
   Ptr<Buffer> to;  ///< Null: nothing changes.
   BufferAccesses uses;
+  std::vector<Ptr<Buffer>> aliases = {};  ///< Declared on the same memory.
 };
 
 inline constexpr Condition buffer_is_allocated{

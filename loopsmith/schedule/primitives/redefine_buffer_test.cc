@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/primitives/redefine_buffer.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "loopsmith/schedule/primitives.h"
@@ -95,21 +96,36 @@ TEST(set_axis_separator, leaves_views_as_they_are) {
   expect_sound(sch, func);
 }
 
-TEST(set_scope, refuses_buffers_that_share_memory) {
-  Schedule sch(program(R"((C: T.Buffer((8,))):
+Ptr<PrimFunc> with_declared_view(const char* type) {
+  return program(fmt::format(R"((A: T.Buffer((8,)), C: T.Buffer((8,))):
     B = T.alloc_buffer((8,))
-    D = T.decl_buffer((8,), data=B.data)
+    D = T.decl_buffer((2, 4), "{}", data=B.data)
     for i in range(8):
         with T.block("B"):
             vi = T.axis.spatial(8, i)
-            T.reads()
-            T.writes(B[vi])
-            B[vi] = T.float32(1)
+            B[vi] = A[vi] + T.float32(1)
     for i in range(8):
         with T.block("C"):
             vi = T.axis.spatial(8, i)
-            C[vi] = D[vi]
-)"));
+            C[vi] = T.Cast("float32", D[vi // 4, vi % 4])
+)",
+                             type));
+}
+
+TEST(set_scope, moves_buffers_that_share_memory) {
+  const auto func = with_declared_view("float32");
+  Schedule sch(func);
+  set_scope(sch, get_block(sch, "B"), 0, "local");
+  EXPECT_NE(body_of(sch).find("D = T.decl_buffer((2, 4), data=B_local.data, scope=\"local\")"),
+            std::string::npos)
+      << body_of(sch);
+  expect_sound(sch, func);
+  unsafe_set_dtype(sch, get_block(sch, "B"), 0, "float64");
+  expect_sound(sch, func);
+}
+
+TEST(set_scope, refuses_buffers_of_another_type_in_its_memory) {
+  Schedule sch(with_declared_view("int32"));
   const BlockRV b = get_block(sch, "B");
   EXPECT_EQ(error_of([&] { set_scope(sch, b, 0, "local"); }),
             "buffer_has_no_views: set_scope: a match_buffer or another buffer views buffer B");

@@ -53,7 +53,8 @@ struct Axis {
 /// Draws one program, line by line.
 class ProgramWriter {
  public:
-  ProgramWriter(std::uint64_t seed, IndexTypes types) : draw_(seed), types_(types), wide_(~seed) {}
+  ProgramWriter(std::uint64_t seed, IndexTypes types)
+      : draw_(seed), types_(types), wide_(~seed), scalars_(seed ^ 0x5ca1a5) {}
 
   std::string write();
 
@@ -116,6 +117,13 @@ class ProgramWriter {
   std::string load(const std::vector<Index>& from, const std::string& type);
   std::string value(const std::vector<Index>& from, const std::string& type);
 
+  // ---- Variables (random_scalars.cc) ----
+
+  void declare_scalars();
+  /// A statement that reads or stores one of them, or none.
+  void use_scalars();
+  std::string element_by_scalars(const DrawnTensor& tensor);
+
   // ---- Stores and blocks (random_blocks.cc) ----
 
   /// A store, mostly in a block.
@@ -139,7 +147,9 @@ class ProgramWriter {
 
   Draw draw_;
   IndexTypes types_;
-  Draw wide_;  ///< Apart, so that a seed gives the same program in all types.
+  Draw wide_;     ///< Apart, so that a seed gives the same program in all types.
+  Draw scalars_;  ///< Apart, so that variables come to programs that are the same without.
+  bool has_scalars_ = false;
   std::vector<Size> sizes_;
   bool has_symbol_ = false;
   std::string type_;

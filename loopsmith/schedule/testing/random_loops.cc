@@ -127,6 +127,7 @@ void ProgramWriter::nest(int levels) {
   open_loop();
   const int outside = indent_;
   if (draw_.chance(1)) jump();
+  use_scalars();
   if (statements_left_ > 1 && draw_.chance(12)) leaf();
   bool is_conditional = false;
   if (draw_.chance(8)) {
@@ -148,6 +149,7 @@ void ProgramWriter::nest(int levels) {
       indent_ = outside;
     }
   }
+  use_scalars();
   while (statements_left_ > 0 && draw_.chance(35)) nest(draw_.between(0, levels - 1));
   if (draw_.chance(1)) jump();
   indent_ = outside - 1;

@@ -21,6 +21,7 @@ std::string ProgramWriter::write() {
   for (int i = 0; i < inputs; ++i) new_tensor(draw_shape(), false, true);
   statements_left_ = draw_.weighted<int>({{1, is_tame_ ? 1 : 3}, {2, 4}, {3, 3}, {4, 2}});
   if (draw_.chance(7)) write_view();
+  declare_scalars();
   while (statements_left_ > 0) {
     if (is_tame_ && last_written_ && draw_.chance(last_is_reduction_ ? 60 : 25)) {
       switch (draw_.between(0, 5)) {
@@ -32,8 +33,10 @@ std::string ProgramWriter::write() {
       }
       continue;
     }
+    use_scalars();
     is_tame_ ? stage() : nest(draw_.weighted<int>({{0, 1}, {1, 6}, {2, 8}, {3, 4}}));
   }
+  use_scalars();
   return finished();
 }
 

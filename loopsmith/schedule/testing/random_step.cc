@@ -259,6 +259,9 @@ class StepDrawer {
     if (name == "outer") return loop_ ? name_of(a_loop_around(*loop_)) : Argument("none");
     if (name == "second") return a_sibling();
     if (is("expand_scalar") && name == "buffer") return a_local_buffer();
+    if (is("substitute_scalar") && name == "buffer") {
+      return draw_.chance(80) ? Argument("s") : a_local_buffer();
+    }
     if ((is("set_layout") || is("privatize")) && name == "buffer") return any_buffer();
     if (name == "pad" && defined_) {
       return Argument(Ref(const_of(defined_->dtype, draw_.between(0, 1))));

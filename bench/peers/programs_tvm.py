@@ -37,6 +37,8 @@ def tuned(make: Callable[..., Any]) -> Callable[..., Any]:
                 module, target, folder, max_trials_global=TRIALS, num_trials_per_iter=16
             )
             schedule = meta_schedule.tir_integration.compile_tir(found, module, target)
+            if schedule is None:
+                raise RuntimeError("none of its candidates was built and measured")
             function = tvm.compile(schedule.mod, target)["main"]
         tensors_ = [tvm.runtime.from_dlpack(array) for array in arrays]
         return lambda: function(*tensors_)

@@ -60,7 +60,9 @@ def peer_kinds(trials: int, seconds: Sequence[str] = ()) -> list[PeerKind]:
     for name in ("numpy", "scipy", "torch", "onnx", "numba", "jax", "halide"):
         found.append(PeerKind(name, f"programs_{name}", installed, {}, lacks))
     without = lacks or ("" if trials else "its tuner takes long: pass --tvm-trials 64")
-    found.append(PeerKind("tvm", "programs_tvm", installed, {"BENCH_TRIALS": str(trials)}, without))
+    # Each of its workers would compile an extension for PyTorch first.
+    tuning = {"BENCH_TRIALS": str(trials), "TVM_FFI_DISABLE_TORCH_C_DLPACK": "1"}
+    found.append(PeerKind("tvm", "programs_tvm", installed, tuning, without))
     for name, command in (("gcc", "gcc"), ("clang", "clang-22")):
         compiler = shutil.which(command) or shutil.which(name) or ""
         missing = "" if compiler else f"{command} is not installed"

@@ -20,10 +20,6 @@ bool uses_any(const Ref& root, const VarSet& variables) {
                              [&](const Ptr<Var>& used) { return variables.contains(used.get()); });
 }
 
-bool is_reduction(const IterVar& axis) {
-  return axis.iter_type == IterType::comm_reduce;
-}
-
 /// The first value of each of the loops, outermost first.
 Substitution first_values(std::span<const For* const> loops) {
   Substitution first;

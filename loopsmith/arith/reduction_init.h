@@ -14,6 +14,11 @@
 
 namespace loopsmith::arith {
 
+/// True for an axis that is reduced over.
+inline bool is_reduction(const IterVar& axis) {
+  return axis.iter_type == IterType::comm_reduce;
+}
+
 /// True when `loop_var` binds a reduction axis of the block. A loop that is a spatial axis itself
 /// has results of its own in each iteration, also where parts of the reduction are as long as it
 /// says.

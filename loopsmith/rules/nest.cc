@@ -5,16 +5,13 @@
 #include <ranges>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/block_span.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 
 namespace loopsmith {
 namespace {
-
-bool same_indices(const std::vector<Expr>& a, const std::vector<Expr>& b) {
-  return std::ranges::equal(a, b, StructuralEqual());
-}
 
 /// True when the block does nothing but compute and store: no calls with effects, no pointers, no
 /// inner loops or blocks.
@@ -51,7 +48,7 @@ bool spatial_axes_are_independent(const Nest& nest) {
       if (!is_const_int(axis.extent, 1) && !is_index(store, axis.var)) return false;
     }
     for (const NestAccess& other : accesses) {
-      if (other.buffer.same_as(store.buffer) && !same_indices(other.indices, store.indices)) {
+      if (other.buffer.same_as(store.buffer) && !are_same_indices(other.indices, store.indices)) {
         return false;
       }
       // Another view of the same memory.

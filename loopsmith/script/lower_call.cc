@@ -33,12 +33,11 @@ ScriptValue call_type(Lowering& lowering, DataType type, const std::vector<Scrip
     const ScriptValue* scope = find_named(named, "storage_scope");
     if (args.size() > 1) scope = &args[1];
     if (args.empty() || args[0].is_none()) {
-      return ScriptValue::Data(std::make_shared<const ScriptValue::Definition>(
-          ScriptValue::Definition{[](const std::string& name) {
-                                    return ScriptValue::Definition::Opened{
-                                        {ScriptValue::node(var(name, handle_type))}};
-                                  },
-                                  "v"}));
+      return ScriptValue::definition(
+          [](const std::string& name) {
+            return ScriptValue::Definition::Opened{{ScriptValue::node(var(name, handle_type))}};
+          },
+          "v");
     }
     const Ptr<PointerType> pointer =
         make(PointerType{.element = lowering.data_type(args[0], "T.handle"),
@@ -47,13 +46,12 @@ ScriptValue call_type(Lowering& lowering, DataType type, const std::vector<Scrip
   }
   if (args.empty() || args[0].is_none()) {
     const bool size = is_size && lowering.truth(*is_size, "is_size_var");
-    return ScriptValue::Data(
-        std::make_shared<const ScriptValue::Definition>(ScriptValue::Definition{
-            [type, size](const std::string& name) {
-              const Ptr<Var> variable = size ? size_var(name, type) : var(name, type);
-              return ScriptValue::Definition::Opened{{ScriptValue::node(variable)}};
-            },
-            "v"}));
+    return ScriptValue::definition(
+        [type, size](const std::string& name) {
+          const Ptr<Var> variable = size ? size_var(name, type) : var(name, type);
+          return ScriptValue::Definition::Opened{{ScriptValue::node(variable)}};
+        },
+        "v");
   }
   if (const auto* text = args[0].as<std::string>()) {
     double value = 0;

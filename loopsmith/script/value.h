@@ -103,6 +103,11 @@ struct ScriptValue {
   static ScriptValue list(std::vector<ScriptValue> items, bool is_tuple = false) {
     return Data(std::make_shared<const List>(List{std::move(items), is_tuple}));
   }
+  static ScriptValue definition(std::function<Definition::Opened(const std::string&)> open,
+                                std::string default_name) {
+    return Data(std::make_shared<const Definition>(
+        Definition{.open = std::move(open), .default_name = std::move(default_name)}));
+  }
 
   template <class T>
   const T* as() const {

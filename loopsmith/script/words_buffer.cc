@@ -14,11 +14,6 @@ namespace {
 
 using Opened = ScriptValue::Definition::Opened;
 
-ScriptValue definition(std::function<Opened(const std::string&)> open, std::string default_name) {
-  return ScriptValue::Data(std::make_shared<const ScriptValue::Definition>(
-      ScriptValue::Definition{std::move(open), std::move(default_name)}));
-}
-
 /// A buffer as it is described, without name and pointer.
 struct Description {
   Buffer parts;
@@ -87,7 +82,7 @@ Ptr<Buffer> named_buffer(Description made, const std::string& name) {
 ScriptValue plain_buffer(Lowering& lowering, const Arguments& args, const Word&) {
   Description made = describe(lowering, args, 0);
   const bool is_view = made.parts.data.defined() && lowering.in_function();
-  return definition(
+  return ScriptValue::definition(
       [made, is_view, span = current_span](const std::string& name) {
         const SpanScope here(span);
         const Ptr<Buffer> buffer = named_buffer(made, name);
@@ -104,7 +99,7 @@ ScriptValue plain_buffer(Lowering& lowering, const Arguments& args, const Word&)
 
 ScriptValue alloc_buffer(Lowering& lowering, const Arguments& args, const Word&) {
   BlockState& state = lowering.block("T.alloc_buffer");
-  return definition(
+  return ScriptValue::definition(
       [made = describe(lowering, args, 0), &state, span = current_span](const std::string& name) {
         const SpanScope here(span);
         const Ptr<Buffer> buffer = named_buffer(made, name);
@@ -117,7 +112,7 @@ ScriptValue alloc_buffer(Lowering& lowering, const Arguments& args, const Word&)
 /// A view of memory that exists; without `data`, with memory of its own.
 ScriptValue decl_buffer_word(Lowering& lowering, const Arguments& args, const Word&) {
   lowering.function("T.decl_buffer");
-  return definition(
+  return ScriptValue::definition(
       [made = describe(lowering, args, 0), span = current_span](const std::string& name) {
         const SpanScope here(span);
         const bool allocates = !made.parts.data.defined();
@@ -172,7 +167,7 @@ ScriptValue match_buffer(Lowering& lowering, const Arguments& args, const Word&)
     const auto i = static_cast<std::size_t>(place - func.params.begin());
     lowering.require_here(!func.buffer_map[i], "matched_once", hint("use the buffer that it has"),
                           "T.match_buffer: parameter {} has a buffer already", param->name);
-    return definition(
+    return ScriptValue::definition(
         [made, &func, i, span = current_span](const std::string& name) {
           const SpanScope here(span);
           func.buffer_map[i] = named_buffer(made, name);
@@ -192,7 +187,7 @@ ScriptValue match_buffer(Lowering& lowering, const Arguments& args, const Word&)
   if (!args.has(2)) made.parts.dtype = region->buffer->dtype;
   if (made.scope.empty()) made.scope = region->buffer->scope();
   check_view(lowering, made.parts, *region);
-  return definition(
+  return ScriptValue::definition(
       [made, &state, region, span = current_span](const std::string& name) {
         const SpanScope here(span);
         const Ptr<Buffer> buffer = named_buffer(made, name);
@@ -209,7 +204,7 @@ ScriptValue allocate(Lowering& lowering, const Arguments& args, const Word&) {
                  .condition = args[3].is_none() ? Expr(true) : lowering.expr(args[3]),
                  .annotations = lowering.attrs(args[4], "annotations")};
   const std::string scope = args[2].is_none() ? "" : lowering.text(args[2], "scope");
-  return definition(
+  return ScriptValue::definition(
       [parts, scope](const std::string& name) {
         const Ptr<Var> pointer = pointer_var(name, parts.dtype, scope);
         return Opened{{ScriptValue::node(pointer)}, [parts, pointer](Stmt body) -> Stmt {
@@ -247,7 +242,7 @@ ScriptValue allocate_const(Lowering& lowering, const Arguments& args, const Word
   for (const ScriptValue& extent : lowering.items_or_one(lowering.named(args[2]))) {
     parts.extents.push_back(lowering.integer(extent, "T.allocate_const"));
   }
-  return definition(
+  return ScriptValue::definition(
       [parts](const std::string& name) {
         const Ptr<Var> pointer = pointer_var(name, parts.dtype);
         return Opened{{ScriptValue::node(pointer)}, [parts, pointer](Stmt body) -> Stmt {

@@ -14,13 +14,8 @@ namespace {
 
 using Opened = ScriptValue::Definition::Opened;
 
-ScriptValue scope(std::function<Opened(const std::string&)> open, std::string default_name) {
-  return ScriptValue::Data(std::make_shared<const ScriptValue::Definition>(
-      ScriptValue::Definition{std::move(open), std::move(default_name)}));
-}
-
 ScriptValue scope_of(std::function<Stmt(Stmt)> wrap) {
-  return scope(
+  return ScriptValue::definition(
       [wrap = std::move(wrap)](const std::string&) { return Opened{{ScriptValue()}, wrap}; }, "");
 }
 
@@ -62,7 +57,7 @@ ScriptValue let_statement(Lowering& lowering, const Arguments& args, const Word&
     parts = *variable;
   }
   const Ptr<Var> known = existing.node_as<Var>();
-  return scope(
+  return ScriptValue::definition(
       [parts, value, known, span = current_span](const std::string& name) {
         const SpanScope here(span);
         Var copy = parts;
@@ -113,7 +108,7 @@ ScriptValue env_thread(Lowering& lowering, const Arguments& args, const Word&) {
   Lowering::Function& func = lowering.function("T.env_thread");
   const std::string tag = lowering.text(args[0], "T.env_thread");
   const DataType type = args[1].is_none() ? i32 : lowering.data_type(args[1], "T.env_thread");
-  return scope(
+  return ScriptValue::definition(
       [tag, type, &func](const std::string& name) {
         const Ptr<Var> variable = var(name, type);
         func.threads.emplace_back(variable, tag);
@@ -147,7 +142,7 @@ ScriptValue launch_thread(Lowering& lowering, const Arguments& args, const Word&
     }
     func.thread_extents.emplace_back(known.get(), extent);
   }
-  return scope(
+  return ScriptValue::definition(
       [tag, known, extent, span = current_span](const std::string& name) {
         const SpanScope here(span);
         const Ptr<Var> variable = known ? known : var(name, extent.dtype());

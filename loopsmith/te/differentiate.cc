@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/math_functions.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/structural.h"
@@ -17,10 +18,6 @@ namespace {
 bool is_one(const Expr& expr) {
   const double* number = as_float(expr);
   return number && *number == 1;
-}
-
-bool same_guards(const std::vector<Expr>& a, const std::vector<Expr>& b) {
-  return std::ranges::equal(a, b, StructuralEqual());
 }
 
 /// What the whole changes with a part of it: a factor, where guards hold.
@@ -40,7 +37,7 @@ struct Sensitivity {
 Sensitivity sum_of(const std::vector<Sensitivity>& parts) {
   Sensitivity sum = parts[0];
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    if (same_guards(sum.guards, parts[i].guards)) {
+    if (are_same_indices(sum.guards, parts[i].guards)) {
       sum.factor = sum.factor + parts[i].factor;
     } else {
       sum = {{}, guarded(sum.guards, sum.factor) + guarded(parts[i].guards, parts[i].factor)};
@@ -163,7 +160,7 @@ class Differentiator {
     const auto same_element = [&](const ReadDerivative& other) {
       return other.tensor == Tensor(load.producer) &&
              std::ranges::equal(other.indices, load.indices, StructuralEqual()) &&
-             same_guards(other.guards, whole.guards);
+             are_same_indices(other.guards, whole.guards);
     };
     const auto known = std::ranges::find_if(reads_, same_element);
     if (known == reads_.end()) {

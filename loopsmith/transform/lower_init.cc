@@ -16,10 +16,6 @@
 namespace loopsmith {
 namespace {
 
-bool is_reduction(const IterVar& axis) {
-  return axis.iter_type == IterType::comm_reduce;
-}
-
 Ptr<Block> without_init(const Block& block, Stmt body) {
   Block copy = block;
   copy.init = nullptr;
@@ -32,7 +28,7 @@ Stmt guard_init(const BlockRealize& realize) {
   const Block& block = *realize.block;
   Expr at_start = true;
   for (const auto& axis : block.iter_vars) {
-    if (is_reduction(*axis)) at_start = at_start && axis->var == axis->dom->min;
+    if (arith::is_reduction(*axis)) at_start = at_start && axis->var == axis->dom->min;
   }
   BlockRealize copy = realize;
   copy.block = without_init(block, seq({guarded(at_start, block.init), block.body}));
@@ -88,7 +84,7 @@ Stmt init_before(const BlockRealize& realize, std::span<const For* const> loops)
   std::vector<Ptr<Var>> axes;
   for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
     const Ptr<IterVar>& axis = realize.block->iter_vars[i];
-    if (is_reduction(*axis)) continue;
+    if (arith::is_reduction(*axis)) continue;
     if (uses_any(realize.iter_values[i], reductions)) return nullptr;
     if (uses_any(realize.iter_values[i], copied)) axes.push_back(axis->var);
   }

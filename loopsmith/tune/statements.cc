@@ -7,6 +7,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/tune/index_value.h"
@@ -112,8 +113,8 @@ class Collector {
     add_access(statement, store.buffer, store.indices, true, false);
     const auto add_loads = [&](const Ref& ref) {
       if (const auto* load = ref.as<BufferLoad>()) {
-        const bool is_same =
-            load->buffer.get() == store.buffer.get() && same(load->indices, store.indices);
+        const bool is_same = load->buffer.get() == store.buffer.get() &&
+                             are_same_indices(load->indices, store.indices);
         if (is_same) statement.accesses.front().is_accumulator = true;
         add_access(statement, load->buffer, load->indices, false, is_same);
       }
@@ -139,10 +140,6 @@ class Collector {
       --depth;
     }
     return depth;
-  }
-
-  static bool same(const std::vector<Expr>& a, const std::vector<Expr>& b) {
-    return std::ranges::equal(a, b, StructuralEqual());
   }
 
   static bool moves(const Expr& expr, const Object* variable) {

@@ -13,16 +13,12 @@
 namespace loopsmith {
 namespace {
 
-bool is_reduction(const IterVar& axis) {
-  return axis.iter_type == IterType::comm_reduce;
-}
-
 /// True when `init` does what the init of `block` does, in terms of its own axes.
 bool does_init_of(const Block& init, const Block& block) {
   Substitution axes;
   std::size_t next = 0;
   for (const auto& axis : block.iter_vars) {
-    if (is_reduction(*axis)) {
+    if (arith::is_reduction(*axis)) {
       axes[axis->var] = axis->dom->min;
     } else {
       if (axis->iter_type != IterType::data_par || next == init.iter_vars.size()) return false;
@@ -71,7 +67,7 @@ Stmt with_init_apart(const Schedule& before, const Schedule& after, NodeId scope
   for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
     const IterVar& axis = *block.iter_vars[i];
     const Expr& value = realize.iter_values[i];
-    if (is_reduction(axis)) {
+    if (arith::is_reduction(axis)) {
       starts = starts && cast(axis.var->dtype, value) == axis.dom->min;
     } else {
       values.push_back(value);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -10,18 +11,14 @@
 namespace loopsmith {
 namespace {
 
-bool are_equal(const std::vector<Expr>& a, const std::vector<Expr>& b) {
-  return std::ranges::equal(a, b, StructuralEqual());
-}
-
 /// A block that copies each element to the same place of another buffer: the two, from and to.
 std::optional<std::pair<Ptr<Buffer>, Ptr<Buffer>>> copied_by(const Block& block) {
   const auto* store = block.body.as<BufferStore>();
   const auto* load = store ? store->value.as<BufferLoad>() : nullptr;
   if (!load || block.init || store->predicate.defined() || load->predicate.defined()) return {};
   if (store->buffer->dtype != load->buffer->dtype || load->buffer.same_as(store->buffer) ||
-      !are_equal(store->indices, load->indices) ||
-      !are_equal(store->buffer->shape, load->buffer->shape)) {
+      !are_same_indices(store->indices, load->indices) ||
+      !are_same_indices(store->buffer->shape, load->buffer->shape)) {
     return {};
   }
   return std::pair{load->buffer, store->buffer};

@@ -34,7 +34,7 @@ class Decomposition {
     if (auto refusal = collect()) return *std::move(refusal);
     for (const LoopRV handle : inner_) {
       const For& loop = schedule_.get(handle);
-      if (drives(loop.loop_var, IterType::data_par))
+      if (binds_axis(realize_, loop.loop_var, IterType::data_par))
         plan_.copied.push_back(handle);
       else
         dropped_.push_back(handle);
@@ -60,15 +60,6 @@ class Decomposition {
     return {&init_can_go_first, {Argument(plan_.block), Argument(loop_), Argument(why)}};
   }
 
-  bool drives(const Ptr<Var>& var, IterType type) const {
-    for (std::size_t i = 0; i < realize_.iter_values.size(); ++i) {
-      if (realize_.block->iter_vars[i]->iter_type == type && uses(realize_.iter_values[i], var)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   /// The loops from `loop` inward, and the conditions among them.
   std::optional<Refusal> collect() {
     bool is_inner = true;
@@ -80,7 +71,7 @@ class Decomposition {
         const LoopRV handle = schedule_.loop_at(node);
         if (is_inner) {
           inner_.push_back(handle);
-        } else if (drives(loop->loop_var, IterType::comm_reduce)) {
+        } else if (binds_axis(realize_, loop->loop_var, IterType::comm_reduce)) {
           return Refusal{&loop_is_above_reduction,
                          {Argument(loop_), Argument(handle), Argument(plan_.block)}};
         }

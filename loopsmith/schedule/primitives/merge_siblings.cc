@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/schedule/legality/statement_order.h"
@@ -52,17 +51,6 @@ std::optional<Stmt> bring_together(const Schedule& schedule, MergeSiblingsPlan& 
   return {};
 }
 
-/// A reduction that starts in the loop.
-std::optional<BlockRV> started_in(const Schedule& schedule, LoopRV loop) {
-  for (const BlockRV block : child_blocks(schedule, schedule.node(loop))) {
-    const BlockRealize& realize = schedule.realize(block);
-    if (realize.block->init && arith::is_reduction_loop(realize, schedule.get(loop).loop_var)) {
-      return block;
-    }
-  }
-  return {};
-}
-
 /// Finds the values that the loops have together, where they differ.
 std::optional<Refusal> join_bounds(const Schedule& schedule, MergeSiblingsPlan& plan) {
   Analyzer analyzer;
@@ -90,7 +78,7 @@ std::optional<Refusal> join_bounds(const Schedule& schedule, MergeSiblingsPlan& 
     if (reads_memory(loop.min) || reads_memory(loop.extent)) {
       return Refusal{&sibling_bounds_are_known, {Argument(handle)}};
     }
-    if (const auto block = started_in(schedule, handle)) {
+    if (const auto block = reduction_started_in(schedule, handle)) {
       return Refusal{&extended_loops_start_nothing, {Argument(handle), Argument(*block)}};
     }
     const Expr end = loop.min + loop.extent;

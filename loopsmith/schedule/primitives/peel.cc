@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
@@ -16,17 +15,6 @@
 
 namespace loopsmith {
 namespace {
-
-/// The first reduction that starts in an iteration of the loop.
-std::optional<BlockRV> reduction_started_in(const Schedule& schedule, LoopRV loop) {
-  for (const BlockRV block : child_blocks(schedule, schedule.node(loop))) {
-    const BlockRealize& realize = schedule.realize(block);
-    if (realize.block->init && arith::is_reduction_loop(realize, schedule.get(loop).loop_var)) {
-      return block;
-    }
-  }
-  return {};
-}
 
 /// The parts before, in, and after the loop, as far as they have iterations.
 std::vector<PeeledPart> parts_of(const Schedule& schedule, const PeelArguments& arguments) {

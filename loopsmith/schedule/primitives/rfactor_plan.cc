@@ -18,16 +18,6 @@
 namespace loopsmith {
 namespace {
 
-bool drives_axis(const BlockRealize& realize, const Ptr<Var>& var, IterType type) {
-  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-    if (realize.block->iter_vars[i]->iter_type == type &&
-        uses_variable(realize.iter_values[i], var)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 class RfactorPlanner {
  public:
   RfactorPlanner(const Schedule& schedule, BlockRV block, const RfactorArguments& arguments)
@@ -54,8 +44,8 @@ class RfactorPlanner {
       const auto kind = EnumNames<ForKind>::names[static_cast<std::size_t>(loop.kind)];
       return Refusal{&loop_is_serial, {Argument(plan_.loop), Argument(kind)}};
     }
-    if (!drives_axis(realize_, loop.loop_var, IterType::comm_reduce) ||
-        drives_axis(realize_, loop.loop_var, IterType::data_par)) {
+    if (!binds_axis(realize_, loop.loop_var, IterType::comm_reduce) ||
+        binds_axis(realize_, loop.loop_var, IterType::data_par)) {
       return Refusal{&loop_is_of_reduction, {Argument(plan_.loop), Argument(plan_.block)}};
     }
     auto reduction = reduction_of(*realize_.block);
@@ -112,7 +102,7 @@ class RfactorPlanner {
     }
     const auto shared = std::span(all).first(all.size() - own.size());
     const bool is_shared = std::ranges::any_of(shared, [&](LoopRV loop) {
-      return drives_axis(realize_, schedule_.get(loop).loop_var, IterType::comm_reduce);
+      return binds_axis(realize_, schedule_.get(loop).loop_var, IterType::comm_reduce);
     });
     return is_shared || own.empty() ? std::vector<LoopRV>(all.begin(), all.end()) : own;
   }
@@ -134,7 +124,7 @@ class RfactorPlanner {
   std::vector<LoopRV> loops_of_reduction(NodeId node) const {
     std::vector<LoopRV> own = loops_around(schedule_, node);
     const auto outermost = std::ranges::find_if(own, [&](LoopRV loop) {
-      return drives_axis(realize_, schedule_.get(loop).loop_var, IterType::comm_reduce);
+      return binds_axis(realize_, schedule_.get(loop).loop_var, IterType::comm_reduce);
     });
     own.erase(own.begin(), outermost);
     return own;
@@ -160,8 +150,8 @@ class RfactorPlanner {
     std::ranges::reverse(loops);
     for (const auto& [handle, alone] : loops) {
       const For& loop = schedule_.get(handle);
-      const bool is_reduction = drives_axis(realize_, loop.loop_var, IterType::comm_reduce);
-      const bool is_spatial = drives_axis(realize_, loop.loop_var, IterType::data_par);
+      const bool is_reduction = binds_axis(realize_, loop.loop_var, IterType::comm_reduce);
+      const bool is_spatial = binds_axis(realize_, loop.loop_var, IterType::data_par);
       if (is_reduction && is_spatial) return fail("a loop is bound to axes of both kinds");
       if (is_reduction && !alone) return fail("others are in a loop of the reduction");
       if (!is_reduction && !is_spatial && is_in_reduction && !is_const_int(loop.extent, 1)) {
@@ -178,7 +168,7 @@ class RfactorPlanner {
     }
     for (const auto& [handle, alone] : loops) {
       const For& loop = schedule_.get(handle);
-      if (drives_axis(realize_, loop.loop_var, IterType::comm_reduce) &&
+      if (binds_axis(realize_, loop.loop_var, IterType::comm_reduce) &&
           !arith::runs_with(loop.extent, domains)) {
         return fail("a loop may be empty where there is something to reduce");
       }
@@ -187,7 +177,7 @@ class RfactorPlanner {
     const auto around = loops_around(schedule_, schedule_.node(plan_.block));
     for (const auto& [handle, alone] : loops) {
       const For& loop = schedule_.get(handle);
-      if (!drives_axis(realize_, loop.loop_var, IterType::comm_reduce)) continue;
+      if (!binds_axis(realize_, loop.loop_var, IterType::comm_reduce)) continue;
       const bool varies = std::ranges::any_of(around, [&](LoopRV other) {
         const Ptr<Var>& var = schedule_.get(other).loop_var;
         return uses_variable(loop.min, var) || uses_variable(loop.extent, var);
@@ -198,7 +188,7 @@ class RfactorPlanner {
       const For& loop = schedule_.get(handle);
       for (const LoopRV other : plan_.path) {
         const Ptr<Var>& var = schedule_.get(other).loop_var;
-        if (!drives_axis(realize_, var, IterType::comm_reduce)) continue;
+        if (!binds_axis(realize_, var, IterType::comm_reduce)) continue;
         if (uses_variable(loop.min, var) || uses_variable(loop.extent, var)) {
           return fail("bounds of its loops depend on the reduction");
         }

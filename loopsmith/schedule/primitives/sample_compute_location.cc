@@ -13,16 +13,6 @@ namespace {
 
 constexpr std::int64_t inlined = -2, root = -1;  // Decisions that are no loops.
 
-bool drives(const BlockRealize& realize, const Ptr<Var>& var, IterType type) {
-  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-    if (realize.block->iter_vars[i]->iter_type == type &&
-        uses_variable(realize.iter_values[i], var)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /// The loops of the first consumer that are around all of them, with their numbers; up to its last
 /// spatial loop, or up to a spatial loop in its reduction.
 std::vector<std::pair<std::int64_t, LoopRV>> loops_of_consumers(const Schedule& schedule,
@@ -39,9 +29,9 @@ std::vector<std::pair<std::int64_t, LoopRV>> loops_of_consumers(const Schedule& 
   bool is_in_reduction = false;
   for (std::size_t i = 0; i < loops.size(); ++i) {
     const Ptr<Var>& var = schedule.get(loops[i]).loop_var;
-    if (drives(first, var, IterType::comm_reduce)) {
+    if (binds_axis(first, var, IterType::comm_reduce)) {
       is_in_reduction = true;
-    } else if (drives(first, var, IterType::data_par)) {
+    } else if (binds_axis(first, var, IterType::data_par)) {
       if (is_in_reduction) break;
       end = i + 1;
     }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "loopsmith/arith/reduction_init.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/support/deep_call.h"
 
 namespace loopsmith {
@@ -188,6 +190,23 @@ bool is_output_block(const Schedule& schedule, BlockRV block) {
       return buffer.same_as(written->buffer);
     });
   });
+}
+
+std::optional<BlockRV> reduction_started_in(const Schedule& schedule, LoopRV loop) {
+  const Ptr<Var>& var = schedule.get(loop).loop_var;
+  for (const BlockRV block : child_blocks(schedule, schedule.node(loop))) {
+    const BlockRealize& realize = schedule.realize(block);
+    if (realize.block->init && arith::is_reduction_loop(realize, var)) return block;
+  }
+  return {};
+}
+
+bool binds_axis(const BlockRealize& realize, const Ptr<Var>& var, IterType type) {
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const bool is_of_type = realize.block->iter_vars[i]->iter_type == type;
+    if (is_of_type && uses_variable(realize.iter_values[i], var)) return true;
+  }
+  return false;
 }
 
 std::optional<SelectedBuffer> select_buffer(const Block& block, const BufferSelector& selector,

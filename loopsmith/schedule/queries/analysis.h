@@ -35,6 +35,12 @@ NodeId only_child(const Schedule& schedule, NodeId node);
 /// The loops directly inside a node, not through another loop or block.
 Handles<LoopRV> child_loops(const Schedule& schedule, NodeId node);
 
+/// The first reduction that starts in an iteration of the loop.
+std::optional<BlockRV> reduction_started_in(const Schedule& schedule, LoopRV loop);
+
+/// True when an axis of that type is bound to a value that uses the variable.
+bool binds_axis(const BlockRealize& realize, const Ptr<Var>& var, IterType type);
+
 /// The blocks inside a node that have no other block around them there, in order.
 Handles<BlockRV> child_blocks(const Schedule& schedule, NodeId node);
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/const_int_bound.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -13,15 +14,6 @@ namespace loopsmith {
 namespace {
 
 using Kind = IndexTerm::Kind;
-
-std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-  const std::int64_t quotient = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
-
-std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
-  return a - floor_div(a, b) * b;
-}
 
 /// Extends [low, high] by factor * [min, max]; false when that is too large.
 bool widen(std::int64_t& low, std::int64_t& high, std::int64_t factor, std::int64_t min,
@@ -52,8 +44,8 @@ IndexTerm digit(Kind kind, Expr inner, std::int64_t by, const IndexForm& of) {
   if (kind == Kind::quotient) {
     if (const auto range = of.range()) {
       term.is_bounded = true;
-      term.min = floor_div(range->first, by);
-      term.max = floor_div(range->second, by);
+      term.min = arith::floor_quotient(range->first, by);
+      term.max = arith::floor_quotient(range->second, by);
     }
     term.atom = make(FloorDiv{.a = inner, .b = int_imm(inner.dtype(), by)});
   } else {
@@ -218,8 +210,8 @@ std::optional<Parts> part(const IndexForm& form, std::int64_t by) {
   std::ranges::sort(units, std::greater<>());
   for (const std::int64_t unit : units) {
     Parts parts{.high = {}, .low = {}, .unit = unit};
-    parts.low.constant = floor_mod(form.constant, unit);
-    parts.high.constant = floor_div(form.constant, unit);
+    parts.low.constant = arith::floor_remainder(form.constant, unit);
+    parts.high.constant = arith::floor_quotient(form.constant, unit);
     for (const IndexTerm& term : form.terms) {
       const bool is_high = term.coefficient % unit == 0;
       IndexTerm& copy = (is_high ? parts.high : parts.low).terms.emplace_back(term);
@@ -238,16 +230,17 @@ std::optional<IndexForm> IndexForms::quotient(const IndexForm& form, std::int64_
   if (by == 1) return form;
   IndexForm whole;
   IndexForm rest;
-  whole.constant = floor_div(form.constant, by);
-  rest.constant = floor_mod(form.constant, by);
+  whole.constant = arith::floor_quotient(form.constant, by);
+  rest.constant = arith::floor_remainder(form.constant, by);
   for (const IndexTerm& term : form.terms) {
     const bool is_whole = term.coefficient % by == 0;
     IndexTerm& copy = (is_whole ? whole : rest).terms.emplace_back(term);
     if (is_whole) copy.coefficient /= by;
   }
   const auto range = rest.range();
-  if (range && floor_div(range->first, by) == floor_div(range->second, by)) {
-    whole.constant += floor_div(range->first, by);
+  if (range &&
+      arith::floor_quotient(range->first, by) == arith::floor_quotient(range->second, by)) {
+    whole.constant += arith::floor_quotient(range->first, by);
     return whole;
   }
   if (const auto parts = part(rest, by)) {
@@ -273,13 +266,14 @@ std::optional<IndexForm> IndexForms::remainder(const IndexForm& form, std::int64
                                                DataType type) const {
   if (by == 1) return IndexForm{};
   IndexForm rest;
-  rest.constant = floor_mod(form.constant, by);
+  rest.constant = arith::floor_remainder(form.constant, by);
   for (const IndexTerm& term : form.terms) {
     if (term.coefficient % by != 0) rest.terms.push_back(term);
   }
   const auto range = rest.range();
-  if (range && floor_div(range->first, by) == floor_div(range->second, by)) {
-    rest.constant -= floor_div(range->first, by) * by;
+  if (range &&
+      arith::floor_quotient(range->first, by) == arith::floor_quotient(range->second, by)) {
+    rest.constant -= arith::floor_quotient(range->first, by) * by;
     return rest;
   }
   if (const auto parts = part(rest, by)) {

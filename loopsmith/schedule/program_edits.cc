@@ -65,10 +65,6 @@ Block& ProgramTree::edit(BlockRV block) {
   return const_cast<Block&>(*edit_realize(block).block);
 }
 
-PrimFunc& ProgramTree::edit_function(std::uint32_t function) {
-  return static_cast<PrimFunc&>(edit(root(function)));
-}
-
 NodeId ProgramTree::replace(NodeId node, Stmt by, const Renewed& renewed) {
   const NodeId parent = nodes_[node].parent;
   const std::uint32_t slot = nodes_[node].slot;

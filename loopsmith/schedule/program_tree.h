@@ -120,7 +120,6 @@ class ProgramTree {
   For& edit(LoopRV loop);
   BlockRealize& edit_realize(BlockRV block);
   Block& edit(BlockRV block);
-  PrimFunc& edit_function(std::uint32_t function);
   Object& edit(NodeId node);
   /// A child that may be changed, of a node that already may.
   Object& edit_child(Object& parent, NodeId child);

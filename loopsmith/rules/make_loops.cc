@@ -35,12 +35,6 @@ Stmt without_threads(const Stmt& stmt) {
   return rewrite(stmt);
 }
 
-Substitution unit_values(const std::vector<Axis>& axes) {
-  Substitution values;
-  for (const Axis& axis : axes) values[axis.var] = axis.min;
-  return values;
-}
-
 /// A nest inside the loops that `values` come from, over its remaining spatial axes.
 Stmt inner_nest(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
                 const CpuModel& machine) {
@@ -59,12 +53,9 @@ Stmt inner_nest(const Nest& nest, const std::vector<Axis>& axes, const Substitut
 
 Stmt unpacked_reduction(const Nest& nest, const CpuModel& machine) {
   const std::vector<Axis> spatial = nest.spatial();
-  const auto points = point_count(spatial);
   const std::optional<RowReduction> by_row = row_reduction_of(nest);
   const std::int64_t lanes = lanes_of(nest, machine);
   const bool fills_lanes = by_row && constant_extent(by_row->axis).value_or(lanes) >= lanes;
-  if (points && *points == 1 && by_row)
-    return full_reduction(*by_row, lanes, machine, unit_values(spatial));
   const std::optional<Axis> vector_axis = contiguous_axis(nest);
   const bool strided =
       vector_axis && std::ranges::any_of(accesses_in(nest), [&](const NestAccess& access) {

@@ -226,38 +226,4 @@ Stmt row_reduction(const RowReduction& reduction, std::int64_t lanes, const CpuM
       });
 }
 
-Stmt full_reduction(const RowReduction& reduction, std::int64_t lanes, const CpuModel& machine,
-                    const Substitution& values) {
-  const TupleCombination& combination = reduction.combination;
-  // The outermost reduction axis is cut into parts; alone, it is also the vectorised one.
-  const Axis& cut = reduction.outer.empty() ? reduction.axis : reduction.outer[0];
-  const DataType index = cut.extent.dtype();
-  const std::int64_t grain = reduction.outer.empty() ? max_chains * lanes : 1;
-  const Expr size =
-      ceildiv(ceildiv(cut.extent, int_imm(index, part_count)), int_imm(index, grain)) *
-      int_imm(index, grain);
-  const auto parts = room_for(combination, "_parts", int_imm(index, part_count), "");
-  const Stmt produce =
-      loop("part", int_imm(index, part_count), ForKind::parallel, [&](const Expr& part) {
-        const Expr begin = part * size;
-        Axis piece = cut;
-        piece.min = cut.min + begin;
-        piece.extent = max(zero_of(index), min(size, cut.extent - begin));
-        Axis axis = reduction.axis;
-        std::vector<Axis> outer = reduction.outer;
-        (outer.empty() ? axis : outer[0]) = piece;
-        return RowWriter(reduction, axis, outer, lanes, machine, values)
-            .run([&](const Tuple& totals) { return store_each(parts, {part}, totals); });
-      });
-  const Stmt start = store_each(combination.targets, combination.indices, combination.initial);
-  const Stmt join =
-      loop("part", int_imm(index, part_count), ForKind::serial, [&](const Expr& part) {
-        return store_combined(combination.targets, combination.indices, *combination.reducer,
-                              loads(combination.targets, combination.indices),
-                              loads(parts, {part}));
-      });
-  return with_buffers(combination.targets[0]->name + "_reduction", parts,
-                      seq({produce, substitute(seq({start, join}), values)}));
-}
-
 }  // namespace loopsmith

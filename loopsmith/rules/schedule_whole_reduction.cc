@@ -35,7 +35,7 @@ bool schedule_whole_reduction(Schedule& schedule, const Subject& subject,
   if (!results || *results != 1 || !reduction || is_packed(nest, context.machine)) return false;
   const auto extent = constant_extent(reduction->axis);
   const LaneShape shape = lane_shape(extent, lanes_of(nest, context.machine));
-  if (!extent || shape.lanes <= 1) return false;
+  if (shape.lanes <= 1) return false;
   const auto found = loops_with_row_innermost(schedule, nest, reduction->axis);
   if (!found) return false;
   const std::vector<NestLoop>& loops = *found;

@@ -42,11 +42,6 @@ std::optional<RowReduction> row_reduction_of(const Nest& nest);
 Stmt row_reduction(const RowReduction& reduction, std::int64_t lanes, const CpuModel& machine,
                    const Substitution& values);
 
-/// The same for one point without spatial axes: a fixed number of partial results in parallel, then
-/// their combination, so that the result does not depend on the number of threads.
-Stmt full_reduction(const RowReduction& reduction, std::int64_t lanes, const CpuModel& machine,
-                    const Substitution& values);
-
 /// tiled_reduction.cc: the contiguous spatial axis vectorised, a tile of results kept in registers
 /// while the reduction runs; over all axes of the nest. Operands are read where they are.
 Stmt tiled_reduction(const Nest& nest, const Axis& vector_axis, const CpuModel& machine);

@@ -27,6 +27,9 @@ constexpr int max_loops_outside = 8;
 /// Bodies that are larger than this are not duplicated.
 constexpr int max_statements_copied = 256;
 
+/// More iterations that are unrolled become a loop in what is left over.
+constexpr std::int64_t max_copies_of_rest = 4;
+
 /// Larger bodies are cut in the main part alone.
 constexpr int max_statements_cut_twice = 16;
 
@@ -279,12 +282,15 @@ Stmt without(const Stmt& body, const ConditionSet& known) {
 }
 
 /// A copy of `stmt` for what is left over: small, for it seldom runs. With conditions in between,
-/// unrolled iterations would not share registers anyway.
+/// unrolled iterations would not share registers anyway; without, a few of them do.
 Stmt remainder_of(const Stmt& stmt) {
   Rewriter rewrite;
   rewrite.on<For>([&](const For& loop) -> Stmt {
     const Ptr<For> inner = rewrite.children(loop);
-    if (loop.kind != ForKind::unrolled) return inner;
+    const std::int64_t* copies = as_int(loop.extent);
+    const bool is_branch_free =
+        copies && *copies <= max_copies_of_rest && !contains<IfThenElse>(loop.body);
+    if (loop.kind != ForKind::unrolled || is_branch_free) return inner;
     For copy = *inner;
     copy.kind = ForKind::serial;
     return make(std::move(copy));

@@ -16,6 +16,23 @@
 namespace loopsmith {
 namespace {
 
+/// The parts of a loop of unknown extent. What is between the borders has an extent below 0 where
+/// they meet.
+std::vector<PeeledPart> parts_between(const For& loop, const PeelArguments& arguments,
+                                      Analyzer& analyzer) {
+  const DataType type = loop.loop_var->dtype;
+  const Expr zero = int_imm(type, 0), all = cast(type, loop.extent);
+  const Expr first = int_imm(type, arguments.first), last = int_imm(type, arguments.last);
+  std::vector<PeeledPart> parts;
+  if (arguments.first > 0) parts.push_back({zero, analyzer.simplify(min(first, all)), "_first"});
+  parts.push_back({first, analyzer.simplify(all - first - last), ""});
+  if (arguments.last > 0) {
+    parts.push_back({analyzer.simplify(max(first, all - last)),
+                     analyzer.simplify(min(last, all - first)), "_last"});
+  }
+  return parts;
+}
+
 /// The parts before, in, and after the loop, as far as they have iterations.
 std::vector<PeeledPart> parts_of(const Schedule& schedule, const PeelArguments& arguments) {
   const For& loop = schedule.get(arguments.loop);
@@ -29,6 +46,8 @@ std::vector<PeeledPart> parts_of(const Schedule& schedule, const PeelArguments& 
   }
   const Expr zero = int_imm(type, 0);
   const bool is_aligned = arguments.align > 0;
+  // Between borders of known sizes, a loop starts and ends at numbers that no minimum hides.
+  if (!is_aligned && !as_int(loop.extent)) return parts_between(loop, arguments, analyzer);
   // Without iterations, an extent may be below 0, unless others are counted from it.
   const bool may_be_below = is_aligned && arguments.last == 0;
   Expr all = cast(type, loop.extent);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/access_regions.h"
+#include "loopsmith/arith/conjuncts.h"
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
@@ -73,7 +74,7 @@ class Factoring {
                 .annotations = with_own_reducer(old_->annotations)};
     BlockRealize realize;
     Substitution axes;
-    Substitution of_loops;  // Loops of the axes that are divided, as axes.
+    Substitution of_loops;  // Loops as axes: those of the axes that are divided, and others' own.
     const auto add = [&](const Ptr<IterVar>& axis, const Expr& binding) {
       block.iter_vars.push_back(axis);
       realize.iter_values.push_back(substitute(binding, loops));
@@ -88,6 +89,7 @@ class Factoring {
         const Ptr<Var> renewed = var(axis.var->name, axis.var->dtype);
         axes[axis.var] = renewed;
         add(axis_of(renewed, axis.dom, axis.iter_type), binding);
+        if (binding.is<Var>()) of_loops[Ptr<Var>::from(binding)] = renewed;
         continue;
       }
       for (const LoopRV handle : plan_.dropped) {
@@ -100,10 +102,14 @@ class Factoring {
       axes[axis.var] = cast(axis.var->dtype, substitute(binding, of_loops));
     }
     const Expr place = own - loop_.min;
-    block.body = on_partial(old_->body, place, axes);
+    block.body = on_partial(body(of_loops), place, axes);
     block.init = on_partial(init(), place, axes);
     find_regions(block);
-    realize.predicate = substitute(realize_.predicate, loops);
+    for (const Expr& condition : arith::conjuncts(realize_.predicate)) {
+      const bool is_mask = std::ranges::any_of(
+          plan_.masks, [&](const Expr& mask) { return mask.same_as(condition); });
+      if (!is_mask) realize.predicate = realize.predicate && substitute(condition, loops);
+    }
     realize.block = make(std::move(block));
     return make(std::move(realize));
   }
@@ -168,6 +174,22 @@ class Factoring {
       body = make(LetStmt{.value = values[i], .var = variables[i], .body = std::move(body)});
     }
     return body;
+  }
+
+  /// What a step does, in terms of the old axes and, in masks, of those that `of_loops` gives.
+  Stmt body(const Substitution& of_loops) const {
+    if (plan_.masks.empty()) return old_->body;
+    const KnownReduction& reduction = plan_.reduction;
+    // Combined with what they start from, partial results stay, too.
+    const std::vector<Expr> neutral = neutral_of(reduction).value_or(reduction.init);
+    Expr mask = int_imm(boolean, 1);
+    for (const Expr& each : plan_.masks) mask = mask && substitute(each, of_loops);
+    std::vector<Expr> left, right;
+    for (std::size_t i = 0; i < reduction.buffers.size(); ++i) {
+      left.push_back(load(reduction.buffers[i], reduction.indices));
+      right.push_back(if_then_else(mask, reduction.sources[i], neutral[i]));
+    }
+    return stores(combined(reduction, left, right));
   }
 
   /// What partial results start from.

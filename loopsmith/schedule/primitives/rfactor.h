@@ -26,6 +26,8 @@ struct RfactorPlan {
   std::vector<LoopRV> path;      ///< The loops around the block that get copies.
   std::vector<LoopRV> dropped;   ///< Those bound to the rest of the reduction.
   std::vector<Expr> conditions;  ///< Under which a partial result was computed.
+  /// Under which a step has something to combine; else that is neutral.
+  std::vector<Expr> masks = {};
   std::optional<Argument> reordered_reduction;
 };
 
@@ -58,8 +60,10 @@ Planned<RfactorPlan> plan_rfactor(const Schedule& schedule, const RfactorArgumen
 /// for i, k:                  for i, k: C_rf[k, i] = A[i, k]
 ///   C[i] += A[i, k]    =>    for i, k: C[i] += C_rf[k, i]
 ///
-/// Each iteration of the loop gets partial results of its own. A reduction that reads other results
-/// of its own, as dynamic programming does, is factored inside of its spatial loops. Cannot fail.
+/// Each iteration of the loop gets partial results of its own. Where a size decides which
+/// iterations there are, the others combine what is neutral, so that all partial results are
+/// computed. A reduction that reads other results of its own, as dynamic programming does, is
+/// factored inside of its spatial loops. Cannot fail.
 BlockRV commit_rfactor(Schedule& schedule, RfactorPlan&& plan);
 
 inline constexpr Primitive rfactor(PrimitiveDefinition{

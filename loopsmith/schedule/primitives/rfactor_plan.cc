@@ -220,6 +220,10 @@ class RfactorPlanner {
   /// forbid in all that follows; of the loop itself, too, where partial results start from the
   /// init, as that may not have run else.
   std::optional<Refusal> restate(const Expr& condition) {
+    if (is_mask(condition)) {
+      plan_.masks.push_back(condition);
+      return {};
+    }
     std::vector<const For*> dropped;
     const auto drop_if_used = [&](LoopRV handle) {
       const For& loop = schedule_.get(handle);
@@ -253,6 +257,35 @@ class RfactorPlanner {
     const Expr first = forms.condition(condition);
     if (!is_const_int(first, 1)) plan_.conditions.push_back(first);
     return {};
+  }
+
+  /// True for a condition on the loop by which a size decides how many partial results there are:
+  /// nobody who reads them later knows that number. Those beyond it may be neutral.
+  bool is_mask(const Expr& condition) const {
+    const auto around = loops_around(schedule_, schedule_.node(plan_.block));
+    bool uses_loop = false, uses_size = false, has_axes = true;
+    pre_order_visit(condition, [&](const Ref& ref) {
+      has_axes = has_axes && !ref.is<BufferLoad>();
+      const auto variable = Ptr<Var>::from(ref);
+      if (!variable.defined()) return true;
+      uses_loop = uses_loop || variable.same_as(schedule_.get(plan_.loop).loop_var);
+      const bool is_loop = std::ranges::any_of(
+          around, [&](LoopRV loop) { return schedule_.get(loop).loop_var.same_as(variable); });
+      uses_size = uses_size || !is_loop;
+      has_axes = has_axes && (!is_loop || is_axis_of_partial(variable));
+      return true;
+    });
+    return uses_loop && uses_size && has_axes;
+  }
+
+  /// True when the block of partial results has an axis that is the variable.
+  bool is_axis_of_partial(const Ptr<Var>& variable) const {
+    const Ptr<Var>& own = schedule_.get(plan_.loop).loop_var;
+    return variable.same_as(own) ||
+           std::ranges::any_of(realize_.iter_values, [&](const Expr& each) {
+             const bool is_divided = uses_variable(each, own);
+             return is_divided ? uses_variable(each, variable) : each.same_as(variable);
+           });
   }
 
   const Schedule& schedule_;

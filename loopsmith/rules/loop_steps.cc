@@ -21,6 +21,11 @@ std::vector<Axis> axes_of(std::span<const NestLoop> loops) {
 
 }  // namespace
 
+NestLoop with_axis(const Schedule& schedule, LoopRV loop) {
+  const For& over = schedule.get(loop);
+  return {loop, {over.loop_var, over.min, over.extent}};
+}
+
 bool is_worth_threads(const std::vector<Nest>& nests) {
   std::int64_t points = 0;
   for (const Nest& nest : nests) {

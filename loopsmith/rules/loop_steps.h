@@ -11,6 +11,9 @@
 
 namespace loopsmith {
 
+/// A loop that steps have made, with the values of its variable for an axis.
+NestLoop with_axis(const Schedule& schedule, LoopRV loop);
+
 /// Fewer points than this are done before another thread has woken.
 bool is_worth_threads(const std::vector<Nest>& nests);
 

@@ -35,6 +35,17 @@ class Borders {
     return rewrite(nest_.body);
   }
 
+  /// How many points each border has; nullopt where that is not known, or nothing is in between.
+  std::optional<std::pair<std::int64_t, std::int64_t>> widths() const {
+    const Expr before = analyzer_.simplify(begin_ - axis_.min);
+    const Expr behind = analyzer_.simplify(axis_.min + axis_.extent - end_);
+    const auto *first = as_int(before), *last = as_int(behind);
+    const auto extent = constant_extent(axis_);
+    if (!first || !last || *first + *last == 0) return std::nullopt;
+    if (extent && *first + *last >= *extent) return std::nullopt;
+    return std::pair(*first, *last);
+  }
+
   /// The points between the borders; none where the borders meet.
   Axis middle() const {
     const Expr last = axis_.min + axis_.extent;
@@ -133,6 +144,7 @@ std::optional<PeeledNest> cut_along(const Nest& nest, const std::vector<Axis>& a
   cut.nest.body = borders.inside();
   if (cut.nest.body.same_as(nest.body)) return std::nullopt;
   cut.middle = borders.middle();
+  cut.widths = borders.widths();
   for (std::vector<Axis>* list : {&cut.nest.axes, &cut.axes}) {
     std::ranges::replace_if(
         *list, [&](const Axis& other) { return other.var.same_as(axis.var); }, cut.middle);

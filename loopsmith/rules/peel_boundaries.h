@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "loopsmith/rules/loops.h"
@@ -20,6 +21,8 @@ struct PeeledNest {
   std::optional<Axis> cells = std::nullopt;  ///< What is merged with it, whole: the last axis.
   Nest nest;                                 ///< The nest there.
   std::vector<Axis> axes;                    ///< Its axes among those that were given.
+  /// How many points come before the middle, and after it, where these are numbers.
+  std::optional<std::pair<std::int64_t, std::int64_t>> widths = {};
   std::vector<Ptr<Buffer>> views;  ///< What stands around it for its columns to be merged.
 };
 

@@ -10,23 +10,43 @@
 #include "loopsmith/rules/strategy.h"
 #include "loopsmith/rules/task_sizes.h"
 #include "loopsmith/rules/walks.h"
+#include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
+#include "loopsmith/schedule/primitives/peel.h"
+#include "loopsmith/schedule/primitives/relatives.h"
 #include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/split.h"
 
 namespace loopsmith {
 namespace {
 
-/// Not yet taken by steps: vectors that start at lines of the cache, tiles, peeled borders.
-bool is_for_make_loops(const Nest& nest, std::int64_t lanes) {
-  const auto across = [&](const Axis& axis) {
-    return std::ranges::any_of(accesses_in(nest), [&](const NestAccess& access) {
-      return stride_along(access, axis.var) == Stride::other;
-    });
-  };
-  const std::optional<Axis> along = contiguous_axis(nest);
-  return !nest.streamed.empty() || (along && across(*along)) ||
-         peel_boundaries(nest, nest.spatial(), lanes);
+/// True where the loop to be cut, and that of its cells, are the last ones, in this order.
+bool may_cut(const PeeledNest& cut, const std::vector<NestLoop>& loops) {
+  const std::size_t inside = cut.cells ? 2 : 1;
+  if (!cut.widths || loops.size() < inside) return false;
+  const Axis& axis = loops[loops.size() - inside].axis;
+  return cut.axis.var.same_as(axis.var) && (!cut.cells || constant_extent(cut.axis));
+}
+
+/// Cuts a loop where its borders end; the last of `loops` is in between then, with the cells of its
+/// columns. Gives the loops over cells in the borders.
+std::vector<LoopRV> peel_loop(Schedule& schedule, const PeeledNest& cut,
+                              std::vector<NestLoop>& loops) {
+  const std::size_t place = loops.size() - (cut.cells ? 2 : 1);
+  const auto [first, last] = *cut.widths;
+  const Handles<LoopRV> parts = peel(schedule, loops[place].loop, first, last);
+  const std::size_t middle = first > 0 ? 1 : 0;
+  loops[place] = with_axis(schedule, parts[middle]);
+  std::vector<LoopRV> borders;
+  if (!cut.cells) return borders;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i == middle) continue;
+    borders.push_back(get_loops(schedule, get_child_blocks(schedule, parts[i])[0]).back());
+  }
+  const LoopRV fused = fuse_all(schedule, std::span(loops).subspan(place));
+  loops.pop_back();
+  loops.back() = with_axis(schedule, fused);
+  return borders;
 }
 
 /// How many elements of a long loop are a task. The last task has a whole vector to do, or there is
@@ -54,52 +74,69 @@ void schedule_long_loop(Schedule& schedule, const NestLoop& all, std::int64_t la
   vectorize_by(schedule, loop, inner, lanes, context);
 }
 
+/// Fuses the loops from the one on from which all accesses walk through memory, where these are
+/// all, or the last would not fill vectors. False where that cannot be, as their number is a
+/// variable: quotients and remainders would stay in indices.
+bool fuse_walk(Schedule& schedule, const Nest& nest, std::vector<NestLoop>& loops,
+               std::int64_t lanes) {
+  const std::size_t first = first_of_walk(nest, loops);
+  const std::int64_t cells = constant_extent(loops.back().axis).value_or(0);
+  const bool is_short = first < loops.size() && cells < 2 * lanes;
+  if (first != 0 && !is_short) return true;
+  const auto walked = std::span<const NestLoop>(loops).subspan(first);
+  const bool is_known = point_count(nest.axes).has_value();
+  if (is_short && !is_known) return false;
+  if (is_known && may_fuse(schedule, walked)) {
+    const LoopRV fused = fuse_all(schedule, walked);
+    loops.resize(first + 1);
+    loops[first] = with_axis(schedule, fused);
+  }
+  return true;
+}
+
 }  // namespace
 
 bool schedule_elementwise(Schedule& schedule, const Subject& subject, const RuleContext& context) {
   if (subject.nests.size() != 1 || !subject.nests[0].reduction().empty()) return false;
   const Nest& nest = subject.nests[0];
   const std::int64_t lanes = lanes_of(nest, context.machine);
-  if (is_for_make_loops(nest, lanes)) return false;
   auto found = look_up_loops(schedule, nest);
-  if (!found || found->empty()) return false;
+  if (!nest.streamed.empty() || !found || found->empty()) return false;
   std::vector<NestLoop>& loops = *found;
 
   const std::optional<Axis> along = contiguous_axis(nest);
+  std::vector<LoopRV> borders;
   if (along) {
     const auto inner = std::ranges::find_if(
         loops, [&](const NestLoop& each) { return each.axis.var.same_as(along->var); });
-    if (inner + 1 != loops.end()) {
-      std::rotate(inner, inner + 1, loops.end());
+    const bool is_last = inner + 1 == loops.end();
+    std::rotate(inner, inner + 1, loops.end());
+    const auto cut = peel_boundaries(nest, nest.spatial(), lanes);
+    if (cut && !may_cut(*cut, loops)) return false;
+    if (!is_last) {
       std::vector<LoopRV> order;
       for (const NestLoop& each : loops) order.push_back(each.loop);
       reorder(schedule, order);
     }
-    const std::size_t first = first_of_walk(nest, loops);
-    const std::int64_t cells = constant_extent(loops.back().axis).value_or(0);
-    const bool is_short = first < loops.size() && cells < 2 * lanes;
-    if (first == 0 || is_short) {
-      const auto walked = std::span<const NestLoop>(loops).subspan(first);
-      // The quotients and remainders of a number of points that is a variable stay in indices.
-      const bool is_known = point_count(nest.axes).has_value();
-      if (is_short && !is_known) return false;
-      if (is_known && may_fuse(schedule, walked)) {
-        const LoopRV fused = fuse_all(schedule, walked);
-        const For& over = schedule.get(fused);
-        loops.resize(first + 1);
-        loops[first] = {fused, {over.loop_var, over.min, over.extent}};
-      }
+    if (cut) {
+      borders = peel_loop(schedule, *cut, loops);
+    } else if (!fuse_walk(schedule, nest, loops, lanes)) {
+      return false;
     }
   }
   const bool has_threads = is_worth_threads(subject.nests);
   if (loops.size() == 1 && along) {
     schedule_long_loop(schedule, loops[0], lanes, has_threads, context);
-    return true;
+  } else {
+    const NestLoop inner = loops.back();
+    if (along) loops.pop_back();
+    if (has_threads) parallelize(schedule, loops, context);
+    if (along) vectorize_by(schedule, inner.loop, constant_extent(inner.axis), lanes, context);
   }
-  const NestLoop inner = loops.back();
-  if (along) loops.pop_back();
-  if (has_threads) parallelize(schedule, loops, context);
-  if (along) vectorize_by(schedule, inner.loop, constant_extent(inner.axis), lanes, context);
+  for (const LoopRV border : borders) {
+    vectorize_by(schedule, border, constant_extent(with_axis(schedule, border).axis), lanes,
+                 context);
+  }
   return true;
 }
 

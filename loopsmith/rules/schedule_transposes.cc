@@ -109,11 +109,6 @@ std::vector<NestLoop> taken_run(const Nest& nest, std::vector<NestLoop>& loops, 
   return run;
 }
 
-NestLoop with_axis(const Schedule& schedule, LoopRV loop) {
-  const For& over = schedule.get(loop);
-  return {loop, {over.loop_var, over.min, over.extent}};
-}
-
 NestLoop fused_run(Schedule& schedule, const std::vector<NestLoop>& run) {
   return run.size() == 1 ? run[0] : with_axis(schedule, fuse_all(schedule, run));
 }

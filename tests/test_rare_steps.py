@@ -571,3 +571,36 @@ for i in range(2):
 """
     parameters = 'A: T.Buffer((2, 2), "float32")'
     assert outcome(parameters, body, lambda sch: sch.peel("i", 1)) == "empty_reductions_start"
+
+
+def test_copies_of_a_view_stand_where_it_is_declared():
+    body = """
+C = T.alloc_buffer((5,), "uint32")
+V = T.decl_buffer((5,), "uint32", data=A.data, elem_offset=1)
+for i in range(5):
+    with T.block("b"):
+        vi = T.axis.spatial(5, i)
+        C[vi] = V[vi]
+"""
+
+    def steps(sch: tir.Schedule) -> None:
+        sch.set_layout("C", lambda x: [x // 4, x % 4], pad=0)
+        sch.reindex("b", "V")
+
+    assert outcome('A: T.Buffer((7,), "uint32")', body, steps) == "same"
+
+
+def test_an_outer_block_starts_under_no_condition_of_its_reduction():
+    body = """
+for i in range(2):
+    if i >= 2:
+        for j in range(0):
+            with T.block("b"):
+                vi = T.axis.reduce(2, i)
+                vj = T.axis.reduce(0, j)
+                with T.init():
+                    C[0] = T.float32(0)
+                C[0] = T.float32(1)
+"""
+    parameters = 'C: T.Buffer((1,), "float32")'
+    assert outcome(parameters, body, lambda sch: sch.blockize("j")) == "empty_reductions_start"

@@ -10,6 +10,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/changed_nests.h"
 #include "loopsmith/schedule/queries/empty_reductions.h"
 
@@ -116,6 +117,29 @@ bool never_runs(const Schedule& schedule, BlockRV block) {
       all, [&](const Expr& each) { return is_const_int(analyzer.simplify(each), 0); });
 }
 
+/// True when a block has come to stand in another one, which is new and gives its init, under a
+/// condition that reads loops of the reduction.
+bool starts_under_conditions(const Schedule& before, const Schedule& after, BlockRV block) {
+  const auto old = given_init(before, block);
+  if (!old) return false;
+  const auto scope = block_around(before, before.node(block));
+  BlockRV outer = block;
+  for (auto around = block_around(after, after.node(outer)); around && around != scope;
+       around = block_around(after, after.node(outer))) {
+    outer = *around;
+  }
+  if (outer == block) return false;
+  std::vector<Expr> all{after.realize(outer).predicate};
+  for (const PathStep& step : path_to(after, after.node(outer))) {
+    if (step.condition.defined()) all.push_back(step.condition);
+  }
+  return std::ranges::any_of(all, [&](const Expr& condition) {
+    return std::ranges::any_of(free_variables(condition), [&](const auto& variable) {
+      return std::ranges::find(old->reductions, variable.get()) != old->reductions.end();
+    });
+  });
+}
+
 bool all_in(const std::vector<Expr>& some, const std::vector<Expr>& all) {
   return std::ranges::all_of(some, [&](const Expr& one) {
     return std::ranges::any_of(all,
@@ -149,7 +173,8 @@ std::optional<Refusal> refuse_changed_inits(const Schedule& before, const Schedu
     // too, if it runs.
     if (after.refuse(block)) return true;
     const bool is_still_empty = after.at(after.node(block)).may_be_empty;
-    if (!is_still_empty && !never_runs(after, block)) return true;
+    const bool is_up_to_others = !is_still_empty && !never_runs(after, block);
+    if (is_up_to_others && !starts_under_conditions(before, after, block)) return true;
     const auto old = given_init(before, block);
     const auto now = is_still_empty ? given_init(after, block) : std::nullopt;
     const bool is_later = old && now && now->sequences < old->sequences;

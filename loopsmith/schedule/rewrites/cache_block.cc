@@ -35,9 +35,8 @@ NodeId child_in_slot(const Schedule& schedule, NodeId around, std::uint32_t slot
   return child;
 }
 
-/// What runs the statements of a block's body one after another.
-NodeId body_of(const Schedule& schedule, BlockRV scope) {
-  NodeId node = schedule.node(scope);
+/// What runs the statements inside a block or a declaration one after another.
+NodeId body_below(const Schedule& schedule, NodeId node) {
   NodeId body = schedule.at(node).first_child;
   // What is declared for the whole body is seen in all of it.
   while (body != no_node && (schedule.as<DeclBuffer>(body) || schedule.as<LetStmt>(body))) {
@@ -45,6 +44,22 @@ NodeId body_of(const Schedule& schedule, BlockRV scope) {
     body = schedule.at(node).first_child;
   }
   return body != no_node && schedule.as<SeqStmt>(body) ? body : node;
+}
+
+NodeId body_of(const Schedule& schedule, BlockRV scope) {
+  return body_below(schedule, schedule.node(scope));
+}
+
+/// The same of where the buffer is declared that a block inside the scope uses.
+NodeId body_with(const Schedule& schedule, BlockRV scope, const Ptr<Buffer>& buffer, BlockRV user) {
+  const NodeId top = schedule.node(scope);
+  NodeId node = schedule.node(user);
+  while (node != top) {
+    const auto* declaration = schedule.as<DeclBuffer>(node);
+    if (declaration && declaration->buffer.same_as(buffer)) break;
+    node = schedule.at(node).parent;
+  }
+  return body_below(schedule, node);
 }
 
 }  // namespace
@@ -99,7 +114,7 @@ std::variant<CopyPlace, Refusal> place_before(const Schedule& schedule, BlockRV 
   for (const BlockRV consumer : consumers) {
     common = common_ancestor(schedule, common, schedule.node(consumer));
   }
-  CopyPlace place{.around = body_of(schedule, scope)};
+  CopyPlace place{.around = body_with(schedule, scope, buffer, consumers[0])};
   for (const BlockRV writer : writers) {
     const NodeId shared = common_ancestor(schedule, common, schedule.node(writer));
     if (is_inside(schedule, shared, place.around)) place.around = shared;
@@ -134,7 +149,7 @@ std::variant<CopyPlace, Refusal> place_after(const Schedule& schedule, BlockRV s
                                              const Ptr<Buffer>& buffer,
                                              const Handles<BlockRV>& writers,
                                              const Handles<BlockRV>& readers) {
-  CopyPlace place{.around = body_of(schedule, scope), .is_after = true};
+  CopyPlace place{.around = body_with(schedule, scope, buffer, writers[0]), .is_after = true};
   for (const BlockRV writer : writers) {
     for (const BlockRV reader : readers) {
       const NodeId shared = common_ancestor(schedule, schedule.node(writer), schedule.node(reader));
@@ -342,7 +357,13 @@ Stmt nest_around(const AxesNest& nest, Block block, const Expr& predicate) {
 }
 
 NodeId nest_of(const Schedule& schedule, BlockRV scope, BlockRV block) {
-  return child_towards(schedule, schedule.node(block), body_of(schedule, scope));
+  const NodeId node = schedule.node(block);
+  NodeId nest = child_towards(schedule, node, body_of(schedule, scope));
+  // What is declared for a part of the body is seen there alone.
+  while (schedule.as<DeclBuffer>(nest) || schedule.as<LetStmt>(nest)) {
+    nest = child_towards(schedule, node, body_below(schedule, nest));
+  }
+  return nest;
 }
 
 BlockRV block_inside(const Schedule& schedule, NodeId node) {

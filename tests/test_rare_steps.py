@@ -604,3 +604,18 @@ for i in range(2):
 """
     parameters = 'C: T.Buffer((1,), "float32")'
     assert outcome(parameters, body, lambda sch: sch.blockize("j")) == "empty_reductions_start"
+
+
+def test_an_outer_block_starts_nothing_where_its_inner_one_did_not():
+    body = """
+for i in range(0):
+    for j in range(1 - i):
+        with T.block("b"):
+            vi = T.axis.reduce(0, i)
+            vj = T.axis.spatial(1, j)
+            with T.init():
+                C[vj] = T.float32(0)
+            C[vj] = T.float32(1)
+"""
+    parameters = 'C: T.Buffer((1,), "float32")'
+    assert outcome(parameters, body, lambda sch: sch.blockize("j")) == "empty_reductions_start"

@@ -117,11 +117,9 @@ bool never_runs(const Schedule& schedule, BlockRV block) {
       all, [&](const Expr& each) { return is_const_int(analyzer.simplify(each), 0); });
 }
 
-/// True when a block has come to stand in another one, which is new and gives its init, under a
-/// condition that reads loops of the reduction.
-bool starts_under_conditions(const Schedule& before, const Schedule& after, BlockRV block) {
-  const auto old = given_init(before, block);
-  if (!old) return false;
+/// True when a block has come to stand in another one, which is new and gives its init, where it
+/// did not, or under a condition that reads loops of the reduction.
+bool starts_otherwise_outside(const Schedule& before, const Schedule& after, BlockRV block) {
   const auto scope = block_around(before, before.node(block));
   BlockRV outer = block;
   for (auto around = block_around(after, after.node(outer)); around && around != scope;
@@ -129,6 +127,12 @@ bool starts_under_conditions(const Schedule& before, const Schedule& after, Bloc
     outer = *around;
   }
   if (outer == block) return false;
+  const auto old = given_init(before, block);
+  if (!old) {
+    const bool may_be_empty = after.at(after.node(outer)).may_be_empty;
+    const auto now = may_be_empty ? given_init(after, outer) : std::nullopt;
+    return now && !now->is_never;
+  }
   std::vector<Expr> all{after.realize(outer).predicate};
   for (const PathStep& step : path_to(after, after.node(outer))) {
     if (step.condition.defined()) all.push_back(step.condition);
@@ -173,14 +177,19 @@ std::optional<Refusal> refuse_changed_inits(const Schedule& before, const Schedu
     // too, if it runs.
     if (after.refuse(block)) return true;
     const bool is_still_empty = after.at(after.node(block)).may_be_empty;
-    const bool is_up_to_others = !is_still_empty && !never_runs(after, block);
-    if (is_up_to_others && !starts_under_conditions(before, after, block)) return true;
     const auto old = given_init(before, block);
     const auto now = is_still_empty ? given_init(after, block) : std::nullopt;
     const bool is_later = old && now && now->sequences < old->sequences;
-    if (are_alike(old, now) && !is_later) return true;
-    refusal =
-        Refusal{&empty_reductions_start, {Argument((old ? old : now)->loop), Argument(block)}};
+    bool is_kept = are_alike(old, now) && !is_later;
+    if (!is_still_empty && !never_runs(after, block)) is_kept = true;
+    if (is_kept && !starts_otherwise_outside(before, after, block)) return true;
+    // Of a block without a given init, the loop right around it stands for those of the reduction.
+    const auto loops = loops_around(before, before.node(block));
+    const auto& given = old ? old : now;
+    const std::string loop = given           ? given->loop
+                             : loops.empty() ? std::string("around")
+                                             : before.get(loops.back()).loop_var->name;
+    refusal = Refusal{&empty_reductions_start, {Argument(loop), Argument(block)}};
     return false;
   });
   return refusal;

@@ -223,6 +223,21 @@ def test_values_that_are_not_known_stay(why: str):
         tir.Schedule(program(UNKNOWN[why])).substitute_scalar("k", "i")
 
 
+@pytest.mark.parametrize(
+    ("start", "first", "growth"), [(-2000000000, 0, 100000000), (5, 100000, 100000)]
+)
+def test_values_whose_terms_overflow_stay(start: int, first: int, growth: int):
+    func = program(f"""
+    k = T.int32({start})
+    for i in range({first}, {first + 40}):
+        if k > 0:
+            A[(i - {first}) % 12, 0] = k // 3
+        k += {growth}
+    """)
+    with pytest.raises(ls.ScheduleError, match="substitute_scalar: the value of k is not known"):
+        tir.Schedule(func).substitute_scalar("k", "i")
+
+
 def test_values_are_known_where_conditions_agree():
     func = program("""
     k = T.int32(0)

@@ -2,6 +2,7 @@
 #include "loopsmith/schedule/rewrites/scalar_values.h"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_set>
 
 #include "loopsmith/arith/analyzer.h"
@@ -156,6 +157,7 @@ class ScalarValues {
     const Expr growth = analyzer.simplify(after - before);
     if (!uses_variable(growth, before)) {
       if (!first.defined() || uses_variable(growth, variable)) return {};
+      if (may_overflow(first, growth, loop)) return {};
       const Expr distance = *step > 0 ? index - min : min - index;
       const Expr number = floordiv(distance, int_imm(type, *step > 0 ? *step : -*step));
       return {analyzer.simplify(first + growth * number),
@@ -173,6 +175,18 @@ class ScalarValues {
     const bool is_one = analyzer.can_prove_equal(at(before_first), first);
     return {is_one ? previous : select(variable == loop.min, first, previous),
             count && *count > 0 ? last : select(loop.extent > 0, last, first)};
+  }
+
+  /// True where the numbers show that terms of `first + growth * iteration` leave the type, of
+  /// which the variable may stay within.
+  static bool may_overflow(const Expr& first, const Expr& growth, const For& loop) {
+    const auto size = [](const Expr& expr) {
+      const std::int64_t* number = as_int(expr);
+      return number ? std::abs(static_cast<double>(*number)) : 0.0;
+    };
+    const double iterations = size(loop.extent) * size(loop.step);
+    const double terms = size(first) + size(growth) * (size(loop.min) + iterations);
+    return terms > std::ldexp(1.0, first.dtype().bits - 1) - 1;
   }
 
   bool is_followed_all(const For& loop) const {

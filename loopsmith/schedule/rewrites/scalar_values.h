@@ -31,7 +31,8 @@ struct KnownScalar {
 /// - f(b, i) = g(i): the first iteration finds v, a later one g(i - step), which the one before
 ///   left; g(min + (n - 1) * step) is left where n > 0, and v else.
 ///
-/// Whole numbers of 32 bits and more are computed as if they never overflowed, as everywhere.
+/// Whole numbers of 32 bits and more are computed as if they never overflowed, as everywhere; where
+/// numbers tell that terms would though x does not, the value counts as unknown.
 KnownScalar with_known_values(const Stmt& root, const Ptr<Buffer>& scalar);
 
 }  // namespace loopsmith

@@ -46,8 +46,8 @@ bool is_old_value(const BufferStore& store, const BufferLoad& load);
 /// `if e > x: x = e` as a store that accumulates, `x = e if e > x else x`, and the like for `<`,
 /// `>=` and `<=`; null for other branches.
 ///
-/// Theorem. The two leave the same in memory. Where the condition does not hold, the store stores
-/// what is there. It reads nothing that the condition does not read, which is read in any case.
+/// Theorem. The two leave the same in memory, but for signs of zeros where the condition holds of
+/// equal numbers. Where it does not hold, the store stores what is there; it reads what that reads.
 Stmt selected_update(const IfThenElse& branch);
 
 /// False for plain arithmetic that is no accumulation, as `x = a - x` is none. What else a block

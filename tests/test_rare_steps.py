@@ -619,3 +619,38 @@ for i in range(0):
 """
     parameters = 'C: T.Buffer((1,), "float32")'
     assert outcome(parameters, body, lambda sch: sch.blockize("j")) == "empty_reductions_start"
+
+
+def test_divisors_read_the_loops_of_a_split():
+    body = """
+for i in range(8):
+    for j in range(i):
+        for k in range(T.max(i, 1) - 1):
+            with T.block("b"):
+                vi = T.axis.spatial(8, i)
+                vj = T.axis.spatial(8, j)
+                vk = T.axis.spatial(8, k)
+                D[vi, vj, vk] = T.float32(1)
+"""
+
+    def steps(sch: tir.Schedule) -> None:
+        sch.fuse("j", "k")
+        sch.split("i", [3, None])
+
+    assert outcome('D: T.Buffer((8, 8, 8), "float32")', body, steps) == "same"
+
+
+def test_no_loop_is_fused_of_results_and_of_nothing_to_reduce():
+    body = """
+for k in range(1):
+    for j in range(2):
+        for i in range(0):
+            with T.block("b"):
+                vi = T.axis.reduce(0, i)
+                vj, vk = T.axis.remap("SR", [j, k])
+                with T.init():
+                    V[vj] = 0
+                V[vj] = 1
+"""
+    parameters = 'V: T.Buffer((2,), "int32")'
+    assert outcome(parameters, body, lambda sch: sch.fuse("j", "i")) == "empty_reductions_start"

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/primitives/fuse.h"
 
+#include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/dependence_cache.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/empty_reductions.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/queries/path_condition.h"
 
@@ -24,6 +27,19 @@ std::optional<NestShape> rectangle_of(const Schedule& schedule, std::span<const 
   std::vector<std::size_t> inside_out(loops.size());
   std::iota(inside_out.rbegin(), inside_out.rend(), 0);
   return shape_for(schedule, loops, inside_out, why);
+}
+
+/// A reduction in the loops that has nothing to reduce. The axes of a loop that never runs tell
+/// nothing of the others, for which the init is given.
+std::optional<BlockRV> reduction_that_never_runs(const Schedule& schedule,
+                                                 std::span<const LoopRV> loops) {
+  const bool runs = std::ranges::none_of(
+      loops, [&](LoopRV loop) { return is_const_int(schedule.get(loop).extent, 0); });
+  if (runs || loops.size() < 2) return {};
+  for (const BlockRV block : child_blocks(schedule, schedule.node(loops.back()))) {
+    if (!unsure_domains(schedule, block).empty()) return block;
+  }
+  return {};
 }
 
 }  // namespace
@@ -55,6 +71,9 @@ Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& argum
   }
   if (is_left_by_break(schedule, loops.back())) {
     return Refusal{&loop_runs_to_its_end, {Argument(loops.back())}};
+  }
+  if (const auto block = reduction_that_never_runs(schedule, loops)) {
+    return Refusal{&empty_reductions_start, {Argument(loops.back()), Argument(*block)}};
   }
   NestObstacle why;
   auto shape = rectangle_of(schedule, loops, why);

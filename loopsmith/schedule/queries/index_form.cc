@@ -325,7 +325,7 @@ bool IndexForms::uses_bound(const Expr& expr) const {
   const auto either = [&](const Expr& a, const Expr& b) { return uses_bound(a) || uses_bound(b); };
   if (const auto* node = expr.as<Add>()) return either(node->a, node->b);
   if (const auto* node = expr.as<Mul>()) return either(node->a, node->b);
-  if (const auto* node = expr.as<FloorDiv>()) return uses_bound(node->a);
+  if (const auto* node = expr.as<FloorDiv>()) return either(node->a, node->b);
   bool found = false;
   pre_order_visit(expr, [&](const Ref& ref) {
     found = found || is_bound(ref);

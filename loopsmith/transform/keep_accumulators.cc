@@ -82,6 +82,9 @@ class Keeper {
     if (!body.is_simple || !is_timeless(loop.extent)) return Stmt(&loop);
     std::vector<Kept> all;
     for (const BufferStore* store : body.sure_stores) {
+      // An unrolled loop may do one and the same statement several times.
+      const auto is_kept = [&](const Kept& each) { return each.store == store; };
+      if (std::ranges::any_of(all, is_kept)) continue;
       const Expr& index = store->indices[0];
       const bool stays = store->indices.size() == 1 && !uses_variable(index, loop.loop_var) &&
                          body.is_fixed(index);

@@ -57,6 +57,11 @@ TEST_F(KeepAccumulators, keeps_neighbours_that_an_unrolled_loop_updates) {
   EXPECT_EQ(registers_of(over_sums({add(p * 2), add(p * 2 + 1)})), 2);
 }
 
+TEST_F(KeepAccumulators, keeps_once_what_an_unrolled_loop_updates_by_one_statement) {
+  const Stmt twice = add(p * 2);
+  EXPECT_EQ(registers_of(over_sums({twice, add(p * 2 + 1), twice})), 2);
+}
+
 TEST_F(KeepAccumulators, leaves_elements_that_may_be_one) {
   EXPECT_EQ(registers_of(over_sums({add(p * 2), add(p + 1)})), 0);
 }

@@ -654,3 +654,20 @@ for k in range(1):
 """
     parameters = 'V: T.Buffer((2,), "int32")'
     assert outcome(parameters, body, lambda sch: sch.fuse("j", "i")) == "empty_reductions_start"
+
+
+def test_no_axis_is_padded_that_bounds_of_loops_inside_read():
+    body = """
+B = T.alloc_buffer((2,))
+for i in range(2):
+    for k in range(i + 1):
+        with T.block("b"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(1)
+            B[vi] = B[vi] + A[vk]
+"""
+    parameters = 'A: T.Buffer((2,), "float32")'
+    assert outcome(parameters, body, lambda sch: sch.pad_axes("b", [3, 1])) == (
+        "axes_have_loops_of_their_own"
+    )

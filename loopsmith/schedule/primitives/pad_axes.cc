@@ -75,12 +75,19 @@ class AxesPadding {
     return {};
   }
 
-  /// The loop that an axis is bound to, from 0, and nothing else is.
+  /// The loop that an axis is bound to, from 0, and nothing else is: no other axis, and no bound of
+  /// a loop inside, which would have more iterations there.
   std::optional<LoopRV> loop_of(std::size_t k) const {
     if (!is_const_int(block_.iter_vars[k]->dom->min, 0)) return {};
-    for (const LoopRV loop : loops_around(schedule_, schedule_.node(plan_.block))) {
+    const auto loops = loops_around(schedule_, schedule_.node(plan_.block));
+    for (const LoopRV loop : loops) {
       const For& node = schedule_.get(loop);
       if (!realize_.iter_values[k].same_as(node.loop_var)) continue;
+      const bool is_bound = std::ranges::any_of(loops, [&](LoopRV inner) {
+        return uses_variable(schedule_.get(inner).min, node.loop_var) ||
+               uses_variable(schedule_.get(inner).extent, node.loop_var);
+      });
+      if (is_bound) return {};
       for (std::size_t other = 0; other < padding_.size(); ++other) {
         if (other != k && uses_variable(realize_.iter_values[other], node.loop_var)) return {};
       }

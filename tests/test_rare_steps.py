@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 import loopsmith as ls
@@ -670,4 +671,41 @@ for i in range(2):
     parameters = 'A: T.Buffer((2,), "float32")'
     assert outcome(parameters, body, lambda sch: sch.pad_axes("b", [3, 1])) == (
         "axes_have_loops_of_their_own"
+    )
+
+
+def test_conditions_that_keep_a_reduction_from_its_start_are_no_masks():
+    func = ls.from_source(
+        """
+@T.prim_func
+def main(n: T.int32, A: T.Buffer((4, n), "float32"), V: T.Buffer((4,), "float32")):
+    for i, j in T.grid(4, n):
+        with T.block("b"):
+            vi, vj = T.axis.remap("SR", [i, j])
+            T.where(j < n - 1)
+            with T.init():
+                V[vi] = T.float32(1)
+            V[vi] = V[vi] + A[vi, vj]
+"""
+    )
+    sch = tir.Schedule(func)
+    sch.rfactor("j", 1)
+    for n, expected in ((0, 1), (1, 9), (2, 2), (5, 5)):
+        results = np.full(4, 9, np.float32)
+        ls.build(sch)(n, np.ones((4, n), np.float32), results)
+        assert results.tolist() == [expected] * 4
+
+
+def test_variables_that_are_not_counted_stay():
+    body = """
+k = T.alloc_buffer((), "int32")
+k[()] = 0
+for i in range(4):
+    A[k[()]] = 1
+    if A[i] > 0:
+        k[()] = k[()] + 1
+"""
+    parameters = 'A: T.Buffer((8,), "int32")'
+    assert (
+        outcome(parameters, body, lambda sch: sch.substitute_scalar("k", "i")) == "scalar_is_known"
     )

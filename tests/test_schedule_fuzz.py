@@ -92,7 +92,8 @@ def check_trace(func: tir.PrimFunc, sch: tir.Schedule, form: int) -> None:
 def test_each_primitive_is_accepted_now_and_then():
     accepted: set[str] = set()
     names = {one["name"] for one in _core.primitives() if not one["name"].startswith("get_")}
-    expected = names - MARKS
+    # These programs have no variables; those of `schedule_fuzz` have.
+    expected = names - MARKS - {"substitute_scalar"}
     for seed in range(FIRST, FIRST + max(3000, CASES // 5)):
         if accepted >= expected:
             break
@@ -122,7 +123,9 @@ def test_accepted_steps_keep_what_is_computed_and_refused_ones_leave_no_trace(gr
 
 def test_mistakes_of_each_kind_get_fixes_that_work():
     kinds: set[str] = set()
-    for seed in range(FIRST, FIRST + CASES):
+    for seed in range(FIRST, FIRST + 4 * CASES):
+        if kinds >= KINDS:
+            break
         rng = random.Random(seed)
         sch = tir.Schedule(random_program(rng), seed=seed + 1)
         wrong_calls = WrongCalls(rng, sch)

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/dependence_cache.h"
@@ -37,7 +38,10 @@ std::optional<BlockRV> reduction_that_never_runs(const Schedule& schedule,
       loops, [&](LoopRV loop) { return is_const_int(schedule.get(loop).extent, 0); });
   if (runs || loops.size() < 2) return {};
   for (const BlockRV block : child_blocks(schedule, schedule.node(loops.back()))) {
-    if (!unsure_domains(schedule, block).empty()) return block;
+    const bool reduces_in_all = std::ranges::all_of(loops, [&](LoopRV loop) {
+      return arith::is_reduction_loop(schedule.realize(block), schedule.get(loop).loop_var);
+    });
+    if (!reduces_in_all && !unsure_domains(schedule, block).empty()) return block;
   }
   return {};
 }

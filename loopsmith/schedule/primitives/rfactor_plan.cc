@@ -5,6 +5,7 @@
 #include <span>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/arith/trip_counts.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
@@ -275,7 +276,27 @@ class RfactorPlanner {
       has_axes = has_axes && (!is_loop || is_axis_of_partial(variable));
       return true;
     });
-    return uses_loop && uses_size && has_axes;
+    return uses_loop && uses_size && has_axes && holds_at_start(condition);
+  }
+
+  /// True when the condition lets the reduction start, wherever there is something to reduce: else
+  /// its init may not run, and that of the results would.
+  bool holds_at_start(const Expr& condition) const {
+    Substitution first;
+    for (const LoopRV each : loops_around(schedule_, schedule_.node(plan_.block))) {
+      const For& loop = schedule_.get(each);
+      if (arith::is_reduction_loop(realize_, loop.loop_var)) first[loop.loop_var] = loop.min;
+    }
+    Expr has_elements = int_imm(boolean, 1);
+    for (const auto& axis : realize_.block->iter_vars) {
+      if (axis->iter_type == IterType::comm_reduce) {
+        const Expr& extent = axis->dom->extent;
+        has_elements = has_elements && extent >= int_imm(extent.dtype(), 1);
+      }
+    }
+    Analyzer analyzer;
+    const auto scope = analyzer.constraint_scope(has_elements);
+    return analyzer.can_prove(substitute(condition, first));
   }
 
   /// True when the block of partial results has an axis that is the variable.

@@ -53,7 +53,7 @@ std::optional<LaneReduction> lane_reduction_of(const BufferStore& store) {
 using Counts = std::unordered_map<const Object*, int>;
 
 /// The lane reductions right inside nested loops, not under a condition, in `stmt`; how often each
-/// pointer is used anywhere; and what variables are defined.
+/// pointer is used and each store stands anywhere; and what variables are defined.
 struct Survey {
   std::vector<LaneReduction> reductions;
   Counts uses;
@@ -76,7 +76,10 @@ struct Survey {
  private:
   void count(const Stmt& stmt) {
     deep_call([&] {
-      if (const auto* store = stmt.as<BufferStore>()) ++uses[store->buffer->data.get()];
+      if (const auto* store = stmt.as<BufferStore>()) {
+        ++uses[store];
+        ++uses[store->buffer->data.get()];
+      }
       if (const auto* loop = stmt.as<For>()) defined.insert(loop->loop_var.get());
       if (const auto* let = stmt.as<LetStmt>()) defined.insert(let->var.get());
       if (const auto* allocate = stmt.as<Allocate>()) defined.insert(allocate->buffer_var.get());
@@ -153,6 +156,8 @@ Stmt for_each_in_tile(const LaneReduction& reduction, Stmt stmt) {
 bool can_lift(const LaneReduction& reduction, const Survey& survey, const For& loop,
               std::span<const For* const> around) {
   const BufferStore& store = *reduction.store;
+  // Where it stands again, in a tail that shares the statement, other loops or conditions run.
+  if (survey.uses.at(&store) > 1) return false;
   if (survey.defined.contains(store.buffer->data.get())) return false;
   const auto is_of_tile = [&](const Ptr<Var>& v) {
     return std::ranges::any_of(reduction.tile,

@@ -54,6 +54,16 @@ TEST_F(LiftReductions, touches_the_element_only_where_all_loops_run) {
                                        if_then(n > 0 && m > 0, update)}))));
 }
 
+TEST_F(LiftReductions, leaves_a_statement_that_stands_again_in_a_tail) {
+  const Ptr<Var> n = var("n");
+  const Stmt update = add(3, 0);
+  const Stmt tail = for_loop(k, 0, 1, if_then(0 < n, update));
+  const Stmt both = for_loop(i, 0, n, seq({for_loop(j, 0, floordiv(n, 2), update), tail}));
+  const Stmt result = lifted(both);
+  ASSERT_TRUE(result.is<For>());  // The loop over the first part has lanes of its own.
+  EXPECT_TRUE(same(result.as<For>()->body.as<SeqStmt>()->seq[1], tail));
+}
+
 TEST_F(LiftReductions, reads_other_elements_of_the_buffer) {
   const auto solve = [&](Expr extent) {
     const Expr vector = load(c, {ramp(k * 16, 1, 16)});

@@ -48,8 +48,9 @@ class Keeper {
   /// True for elements a known distance apart, as those of an unrolled loop are.
   bool is_another_place(const BufferStore& store, const Expr& index) const {
     if (store.indices[0].dtype() != index.dtype() || index.dtype().is_vector()) return false;
-    const std::int64_t* distance = as_int(analyzer_.simplify(store.indices[0] - index));
-    return distance && *distance != 0;
+    const Expr distance = analyzer_.simplify(store.indices[0] - index);
+    const std::int64_t* known = as_int(distance);
+    return known && *known != 0;
   }
 
   /// True when a loop updates the element by its own store alone, and code generation does not see

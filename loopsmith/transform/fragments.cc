@@ -103,7 +103,8 @@ class RegisterAllocator {
     made.name = tile.name;
     for (std::size_t d = 0; d < rank; ++d) {
       const bool is_of_tile = d + 2 >= rank;
-      const std::int64_t* extent = as_int(analyzer_.simplify(tile.shape[d]));
+      const Expr size = analyzer_.simplify(tile.shape[d]);
+      const std::int64_t* extent = as_int(size);
       require(rank >= 2 && (!is_of_tile || (extent && *extent % fragment_size == 0)),
               ErrorKind::lower, "fragments_are_whole",
               hint("split the loops by 16, and cache what is inside"), allocate.span,

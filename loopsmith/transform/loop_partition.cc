@@ -201,7 +201,8 @@ void Partitioner::consider(const Expr& condition, const For& loop, Part& part) {
   if (differs_by_lane(bound)) return;
   // Where it holds for all inner values in no iteration at all, there is nothing to gain.
   const Expr left = is_end ? bound - loop.min : loop.min + loop.extent - bound;
-  const std::int64_t* iterations = as_int(analyzer_.simplify(left));
+  const Expr count = analyzer_.simplify(left);
+  const std::int64_t* iterations = as_int(count);
   if (iterations && *iterations <= 0) return;
   (is_end ? part.high : part.low).push_back(bound);
   part.conditions.insert(condition.get());

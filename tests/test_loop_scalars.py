@@ -200,7 +200,7 @@ def test_values_of_variables_take_their_places(lines: str, name: str, how: str):
 
 
 UNKNOWN = {
-    "it depends on values in memory, or on a condition": """
+    "it depends on values in memory or on a condition, or its terms may overflow": """
     k = B[0, 0] * 1
     for i in range(4):
         A[i, 0] = A[i, 0] + k

@@ -117,31 +117,33 @@ bool never_runs(const Schedule& schedule, BlockRV block) {
       all, [&](const Expr& each) { return is_const_int(analyzer.simplify(each), 0); });
 }
 
-/// True when a block has come to stand in another one, which is new and gives its init, where it
-/// did not, or under a condition that reads loops of the reduction.
-bool starts_otherwise_outside(const Schedule& before, const Schedule& after, BlockRV block) {
+/// Of a block that has come to stand in a new one, which gives its init where it did not, or under
+/// a condition that reads loops of the reduction: the loop of the reduction.
+std::optional<std::string> loop_started_otherwise(const Schedule& before, const Schedule& after,
+                                                  BlockRV block) {
   const auto scope = block_around(before, before.node(block));
   BlockRV outer = block;
   for (auto around = block_around(after, after.node(outer)); around && around != scope;
        around = block_around(after, after.node(outer))) {
     outer = *around;
   }
-  if (outer == block) return false;
+  if (outer == block) return {};
   const auto old = given_init(before, block);
   if (!old) {
     const bool may_be_empty = after.at(after.node(outer)).may_be_empty;
     const auto now = may_be_empty ? given_init(after, outer) : std::nullopt;
-    return now && !now->is_never;
+    return now && !now->is_never ? std::optional(now->loop) : std::nullopt;
   }
   std::vector<Expr> all{after.realize(outer).predicate};
   for (const PathStep& step : path_to(after, after.node(outer))) {
     if (step.condition.defined()) all.push_back(step.condition);
   }
-  return std::ranges::any_of(all, [&](const Expr& condition) {
+  const bool reads_reduction = std::ranges::any_of(all, [&](const Expr& condition) {
     return std::ranges::any_of(free_variables(condition), [&](const auto& variable) {
       return std::ranges::find(old->reductions, variable.get()) != old->reductions.end();
     });
   });
+  return reads_reduction ? std::optional(old->loop) : std::nullopt;
 }
 
 bool all_in(const std::vector<Expr>& some, const std::vector<Expr>& all) {
@@ -182,14 +184,10 @@ std::optional<Refusal> refuse_changed_inits(const Schedule& before, const Schedu
     const bool is_later = old && now && now->sequences < old->sequences;
     bool is_kept = are_alike(old, now) && !is_later;
     if (!is_still_empty && !never_runs(after, block)) is_kept = true;
-    if (is_kept && !starts_otherwise_outside(before, after, block)) return true;
-    // Of a block without a given init, the loop right around it stands for those of the reduction.
-    const auto loops = loops_around(before, before.node(block));
-    const auto& given = old ? old : now;
-    const std::string loop = given           ? given->loop
-                             : loops.empty() ? std::string("around")
-                                             : before.get(loops.back()).loop_var->name;
-    refusal = Refusal{&empty_reductions_start, {Argument(loop), Argument(block)}};
+    const auto loop = is_kept ? loop_started_otherwise(before, after, block)
+                              : std::optional((old ? old : now)->loop);
+    if (!loop) return true;
+    refusal = Refusal{&empty_reductions_start, {Argument(*loop), Argument(block)}};
     return false;
   });
   return refusal;

@@ -81,7 +81,9 @@ Planned<SubstituteScalarPlan> plan_substitute_scalar(const Schedule& schedule,
   if (holds_jumps(root)) return unknown("a break, a continue or a return decides what runs");
   KnownScalar known = with_known_values(root, buffer);
   if (known.is_in_block) return unknown("blocks use it");
-  if (known.replaced == 0) return unknown("it depends on values in memory, or on a condition");
+  if (known.replaced == 0) {
+    return unknown("it depends on values in memory or on a condition, or its terms may overflow");
+  }
   return SubstituteScalarPlan{body, std::move(known.statement)};
 }
 

@@ -6,7 +6,8 @@ writes of the program without a schedule (marked with *). Ratios are times of a 
 the scheduled program: above 1, the schedule is faster. "plain" is the program without a schedule,
 "default" with the one that it gets when nothing is said; the last column asks of all but that one.
 Each call gets fresh values, which take no part in its time, so that programs that work in place do
-the same work each time, and starts when threads of the call before have stopped to wait for more.
+the same work each time. It comes right after one like it on other arrays, so that processors are
+awake, and that one starts when threads of the peer before have stopped to wait for more.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ GOAL = 1.0
 REST_SECONDS = 0.02
 
 Call = Callable[[], object]
+OnArrays = tuple[Call, list[Any]]
+"""A call, and the arrays that it is bound to."""
 
 # What a C programmer writes: the same loops, with OpenMP where they are independent.
 C_SOURCES = {
@@ -196,15 +199,20 @@ def in_scipy() -> dict[str, Callable[..., object]]:
     }
 
 
-def medians(calls: dict[str, tuple[Call, list[Any]]], inputs: list[Any]) -> dict[str, float]:
-    """Return the median seconds of each call on arrays with these values, made in turns."""
+def medians(calls: dict[str, tuple[OnArrays, OnArrays]], inputs: list[Any]) -> dict[str, float]:
+    """Return the median seconds of each call on arrays with these values, made in turns.
+
+    The first of two calls wakes processors and threads, the second is measured.
+    """
     samples: dict[str, list[float]] = {name: [] for name in calls}
     for round_ in range(9):
-        for name, (call, arrays) in calls.items():
-            for array, fresh in zip(arrays, inputs):
-                np.copyto(array, fresh)
+        for name, (first, second) in calls.items():
+            for _, arrays in (first, second):
+                for array, fresh in zip(arrays, inputs):
+                    np.copyto(array, fresh)
             time.sleep(REST_SECONDS)
-            taken = seconds(call)
+            first[0]()
+            taken = seconds(second[0])
             if round_ >= 2:
                 samples[name].append(taken)
     return {name: statistics.median(taken) for name, taken in samples.items()}
@@ -224,28 +232,30 @@ def main(arguments: list[str]) -> None:
             size = int(SIZES.get(name, SIZE) * given.scale)
             inputs = PROGRAMS[name].arguments(size)
 
-            calls: dict[str, tuple[Call, list[Any]]] = {}
+            calls: dict[str, tuple[OnArrays, OnArrays]] = {}
 
             def add(
                 what: str,
-                function: Callable[..., object],
-                calls: dict[str, tuple[Call, list[Any]]] = calls,
+                bind: Callable[[list[Any]], Call],
+                calls: dict[str, tuple[OnArrays, OnArrays]] = calls,
                 inputs: list[Any] = inputs,
             ) -> None:
-                arrays = [array.copy() for array in inputs]
-                calls[what] = functools.partial(function, *arrays), arrays
+                first, second = ([array.copy() for array in inputs] for _ in range(2))
+                calls[what] = (bind(first), first), (bind(second), second)
 
-            add("scheduled", ls.build(PROGRAMS[name].schedule()))
-            add("plain", ls.build(PROGRAMS[name].func, default_schedule=False))
-            add("default", ls.build(PROGRAMS[name].func))
+            def passing(function: Callable[..., object]) -> Callable[[list[Any]], Call]:
+                return lambda arrays: functools.partial(function, *arrays)
+
+            add("scheduled", passing(ls.build(PROGRAMS[name].schedule())))
+            add("plain", passing(ls.build(PROGRAMS[name].func, default_schedule=False)))
+            add("default", passing(ls.build(PROGRAMS[name].func)))
             for what, known in peers.items():
                 if name in known:
-                    add(what, known[name])
+                    add(what, passing(known[name]))
             if name in c:
-                arrays = [array.copy() for array in inputs]
-                calls["C"] = in_c(c[name], arrays, size), arrays
+                add("C", functools.partial(in_c, c[name], size=size))
             elif ours := by_gcc(PROGRAMS[name], Path(folder)):
-                add("C", ours)
+                add("C", passing(ours))
             times = medians(calls, inputs)
             ratios = {what: taken / times["scheduled"] for what, taken in times.items()}
             best = min(ratios[what] for what in ratios.keys() - {"scheduled", "default"})

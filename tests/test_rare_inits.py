@@ -1,13 +1,348 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps on reductions that start rarely: over nothing, in parts, under conditions."""
+"""Steps on programs whose inits are rare: over nothing, or of what is read elsewhere."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+import pytest
 from test_rare_steps import outcome
 
 import loopsmith as ls
 from loopsmith import tir
+
+REVERSED = """
+for i in range(2):
+    for j in range(3, -1, -1):
+        with T.block("b"):
+            vi = T.axis.reduce(3, i)
+            vj = T.axis.reduce(4, j)
+            with T.init():
+                A[0] = T.int64(0)
+            A[0] = A[0] + T.int64(1)
+"""
+
+
+def test_an_init_that_comes_in_the_middle_keeps_its_place():
+    assert (
+        outcome('A: T.Buffer((3,), "int64")', REVERSED, lambda sch: sch.reorder("j", "i"))
+        == "step_keeps_results"
+    )
+
+
+@pytest.mark.parametrize("step", ["vectorize", "parallel"])
+def test_what_an_init_reads_of_its_results_is_read_in_order(step: str):
+    body = """
+for i in range(4):
+    with T.block("b"):
+        vi = T.axis.spatial(4, i)
+        with T.init():
+            A[0, vi] = A[0, 0] + T.uint32(1)
+        A[0, vi] = A[0, vi] * T.uint32(3)
+"""
+    parameters = 'A: T.Buffer((2, 4), "uint32")'
+    assert outcome(parameters, body, lambda sch: getattr(sch, step)("i")) == ("step_keeps_results")
+
+
+def test_an_init_declares_what_it_reads_of_its_results():
+    body = """
+for i in range(2):
+    with T.block("b"):
+        vi = T.axis.reduce(2, i)
+        with T.init():
+            A[2, 2] = A[1, 1]
+        A[2, 2] = A[2, 2]
+"""
+
+    def steps(sch: tir.Schedule) -> None:
+        sch.loop_partition("i", [1, 1])
+        sch.cache_inplace("b_i_common", "A", "shared")
+
+    assert outcome('A: T.Buffer((3, 3), "float32")', body, steps) == "same"
+
+
+@pytest.mark.parametrize("inner", ["range(i, i + 1)", "range(1)"])
+def test_a_reduction_along_a_diagonal_is_no_block(inner: str):
+    value = "i" if inner == "range(1)" else "k"
+    body = f"""
+for i in range(2):
+    for k in {inner}:
+        with T.block("b"):
+            vi = T.axis.spatial(2, i)
+            vk = T.axis.reduce(2, {value})
+            with T.init():
+                A[vi] = T.float32(1)
+            A[vi] = A[vi] + T.float32(1)
+"""
+    assert (
+        outcome('A: T.Buffer((2,), "float32")', body, lambda sch: sch.blockize("i"))
+        == "init_can_go_first"
+    )
+
+
+def test_read_at_does_not_move_what_an_init_before_the_loop_reads():
+    body = """
+D = T.alloc_buffer((1,), "int32")
+for i in range(n):
+    with T.block("b"):
+        vi = T.axis.reduce(n, i)
+        with T.init():
+            C[0] = A[1]
+        C[0] = C[0] + A[0]
+"""
+    parameters = "A: T.Buffer((3,), 'int32'), C: T.Buffer((1,), 'int32'), n: T.int32"
+
+    def copy(sch: tir.Schedule) -> None:
+        sch.read_at(sch.get_loops("b")[0], sch.get_block("b"), "A", "global")
+
+    # Without iterations, the init reads A[1] all the same.
+    assert outcome(parameters, body, copy) == "step_keeps_results"
+    known = body.replace("range(n)", "range(4)").replace("reduce(n", "reduce(4")
+    assert outcome(parameters, known, copy) == "same"
+
+
+def test_compute_at_does_not_move_what_an_init_before_the_loop_reads():
+    body = """
+P = T.alloc_buffer((1,), "int32")
+with T.block("p"):
+    P[0] = A[0] * 2
+for i in range(n):
+    with T.block("b"):
+        vi = T.axis.reduce(n, i)
+        with T.init():
+            C[0] = P[0]
+        C[0] = C[0] + A[1]
+"""
+    parameters = "A: T.Buffer((3,), 'int32'), C: T.Buffer((1,), 'int32'), n: T.int32"
+
+    def move(sch: tir.Schedule) -> None:
+        sch.compute_at(sch.get_block("p"), sch.get_loops("b")[0])
+
+    assert outcome(parameters, body, move) == "step_keeps_results"
+
+
+def test_rfactor_of_a_reduction_that_starts_several_times():
+    body = """
+for i, j in T.grid(2, 1):
+    with T.block("b"):
+        vj = T.axis.reduce(2, j)
+        with T.init():
+            A[0] = 0
+        A[0] = A[0] + 1
+"""
+
+    def factor(sch: tir.Schedule) -> None:
+        i, j = sch.get_loops("b")
+        sch.skew(i, j)
+        sch.normalize_nest(sch.get_loops("b")[1])
+        sch.rfactor(sch.get_loops("b")[1], 0)
+
+    assert outcome("A: T.Buffer((1,), 'int32')", body, factor) == "nest_is_plain"
+
+
+@pytest.mark.parametrize("length", [1, 2])
+def test_rfactor_of_a_sum_that_reads_its_result_through_another_buffer(length: int):
+    body = f"""
+V = T.decl_buffer(({length},), "int32", data=A.data)
+for i in range({length}):
+    with T.block("b"):
+        vi = T.axis.reduce({length}, i)
+        with T.init():
+            V[0] = 0
+        V[0] = V[0] + A[vi]
+"""
+
+    def factor(sch: tir.Schedule) -> None:
+        sch.rfactor(sch.get_loops("b")[0], 0)
+
+    parameters = f"A: T.Buffer(({length},), 'int32')"
+    assert outcome(parameters, body, factor) in ("block_is_reduction", "step_keeps_results")
+
+
+def test_loop_partition_keeps_the_init_of_a_guarded_reduction_over_nothing():
+    body = """
+for i in range(2):
+    if i != 0:
+        for j in range(n):
+            with T.block("b"):
+                vi, vj = T.axis.remap("RR", [i, j])
+                with T.init():
+                    B[0] = 1
+                B[0] = B[0] + 1
+"""
+
+    def cut(sch: tir.Schedule) -> None:
+        sch.loop_partition(sch.get_loop("i"), [1, None])
+
+    parameters = "B: T.Buffer((1,), 'int32'), n: T.int32"
+    assert outcome(parameters, body, cut) == "empty_reductions_start"
+    assert outcome(parameters, body.replace("if i != 0", "if n < 9"), cut) == "same"
+
+
+def test_merge_does_not_move_the_init_of_a_reduction_over_nothing():
+    body = """
+for i in range(n):
+    C[0] = i
+for k in range(n):
+    with T.block("b"):
+        vk = T.axis.reduce(n, k)
+        with T.init():
+            D[0] = C[0]
+        D[0] = D[0] + 1
+"""
+
+    def join(sch: tir.Schedule) -> None:
+        sch.merge(sch.get_loop("i"), sch.get_loop("k"))
+
+    parameters = "C: T.Buffer((1,), 'int32'), D: T.Buffer((1,), 'int32'), n: T.int32"
+    assert outcome(parameters, body, join) == "empty_reductions_start"
+    assert outcome(parameters, body.replace("D[0] = C[0]", "D[0] = 0"), join) == "same"
+
+
+ROWS_OF_NOTHING = """
+for i in range(0):
+    with T.block("b"):
+        vi = T.axis.reduce(0, i)
+        with T.init():
+            C[0] = 0
+        C[0] = C[0] + 1
+"""
+
+
+@pytest.mark.parametrize("length", ["0", "n"])
+@pytest.mark.parametrize(
+    ("steps", "code"),
+    [
+        (lambda sch, k: sch.split(k, [None, 4]), "same"),
+        (lambda sch, k: sch.split(k, [None, 1, 1], preserve_unit_iters=False), "same"),
+        (lambda sch, k: sch.shift(k, 3), "same"),
+        (lambda sch, k: sch.normalize_nest(k), "same"),
+        (lambda sch, k: sch.decompose_reduction("b", k), "same"),
+        (lambda sch, k: sch.rfactor(k, 0), "same"),
+    ],
+)
+def test_an_empty_reduction_gives_its_init_after_any_step(
+    steps: Callable[[tir.Schedule, tir.LoopRV], object], code: str, length: str
+):
+    body = ROWS_OF_NOTHING.replace("range(0", f"range({length}")
+    body = body.replace("reduce(0", f"reduce({length}")
+    parameters = "C: T.Buffer((1,), 'int32'), n: T.int32"
+    assert outcome(parameters, body, lambda sch: steps(sch, sch.get_loops("b")[0])) == code
+
+
+def test_a_split_that_leaves_out_the_init_of_an_empty_reduction():
+    def split(sch: tir.Schedule) -> None:
+        sch.split(sch.get_loops("b")[0], [1, 1, 1], preserve_unit_iters=False)
+
+    assert outcome("C: T.Buffer((1,), 'int32')", ROWS_OF_NOTHING, split) == "empty_reductions_start"
+
+
+def test_a_loop_that_begins_to_bind_an_axis_takes_the_init_with_it():
+    body = """
+for i in range(2):
+    for j in range(1 - i):
+        with T.block("b"):
+            vj = T.axis.reduce((i, 1), j)
+            with T.init():
+                A[1] = 0
+            A[1] = 1
+"""
+    parameters = 'A: T.Buffer((2,), "int32")'
+    assert outcome(parameters, body, lambda sch: sch.skew("i", "j")) == "empty_reductions_start"
+
+
+def test_parts_of_a_loop_would_each_give_the_init_of_an_empty_reduction():
+    body = """
+for i in range(2):
+    A[i] = 1
+    for j in range(0):
+        with T.block("b"):
+            vi = T.axis.reduce(2, i)
+            vj = T.axis.reduce(0, j)
+            with T.init():
+                A[0] = A[2]
+            A[0] = 1
+"""
+    parameters = 'A: T.Buffer((3,), "int32")'
+    assert (
+        outcome(parameters, body, lambda sch: sch.loop_partition("i", [1, None]))
+        == "empty_reductions_start"
+    )
+
+
+def test_a_cache_is_not_started_by_an_init_that_reads_what_was_there_before():
+    body = """
+for i, q in T.grid(4, 3):
+    for k in range(6):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.reads(A[vi, vk])
+            T.writes(B[vi])
+            with T.init():
+                B[vi] = B[vi] * 2
+            B[vi] = B[vi] + A[vi, vk]
+    with T.block("C"):
+        vi, vq = T.axis.remap("SS", [i, q])
+        C[vi, vq] = B[vi]
+"""
+    parameters = (
+        'A: T.Buffer((4, 6), "int32"), B: T.Buffer((4,), "int32"), C: T.Buffer((4, 3), "int32")'
+    )
+    code = outcome(parameters, body, lambda sch: sch.cache_write("B", 0, "global"))
+    assert code == "step_keeps_results"
+
+
+@pytest.mark.parametrize("step", ["parallel", "vectorize"])
+def test_memory_that_an_init_reads_is_not_each_iterations_own(step: str):
+    body = """
+S = T.alloc_buffer((1,), "int32")
+S[0] = 1
+for i in range(4):
+    for k in range(6):
+        with T.block("S"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.reads(A[vi, vk])
+            T.writes(S[0])
+            with T.init():
+                S[0] = S[0] * 2
+            S[0] = S[0] + A[vi, vk]
+    with T.block("C"):
+        vi = T.axis.spatial(4, i)
+        C[vi] = S[0]
+"""
+    parameters = 'A: T.Buffer((4, 6), "int32"), C: T.Buffer((4,), "int32")'
+    code = outcome(parameters, body, lambda sch: getattr(sch, step)("i"))
+    assert code == "step_keeps_results"
+
+
+IN_COPIES = """
+for k, i, j in T.grid(0, 4, 4):
+    with T.block("b"):
+        vk, vi, vj = T.axis.remap("RSS", [k, i, j])
+        with T.init():
+            A[vi + 1, vj] = A[vi, vj + SHIFT] + T.int32(1)
+        A[vi + 1, vj] = A[vi + 1, vj] + T.int32(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("shift", "steps", "expected"),
+    [
+        (1, lambda sch: sch.parallel("i"), "step_keeps_results"),
+        (1, lambda sch: sch.parallel("j"), "same"),
+        (1, lambda sch: sch.vectorize("i"), "step_keeps_results"),
+        (1, lambda sch: sch.bind("i", "threadIdx.x"), "step_keeps_results"),
+        (1, lambda sch: sch.reorder("j", "i"), "step_keeps_results"),
+        (0, lambda sch: sch.reorder("j", "i"), "same"),
+        (1, lambda sch: sch.reorder("i", "k"), "same"),
+    ],
+)
+def test_the_init_of_nothing_reads_its_results_in_order(
+    shift: int, steps: Callable[[tir.Schedule], object], expected: str
+):
+    body = IN_COPIES.replace("SHIFT", str(shift))
+    assert outcome('A: T.Buffer((5, 5), "int32")', body, steps) == expected
 
 
 def test_padding_starts_where_an_axis_does():

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "loopsmith/runtime/park.h"
+#include "loopsmith/runtime/wake_placement.h"
 
 namespace loopsmith::detail {
 namespace {
@@ -108,6 +109,7 @@ struct alignas(64) Team::Slot {
 
 struct alignas(64) Team::Worker {
   std::atomic<bool> busy{false};
+  WakePlacement placement;
 };
 
 Team::Team(int num_threads, std::vector<int> affinity, std::chrono::nanoseconds spin,
@@ -229,6 +231,7 @@ std::int32_t Team::share(Slot& slot, const Loop& loop) {
   slot.parts[0].store(slot.number << 8 | 1, std::memory_order_relaxed);  // the caller's first chunk
 
   slot.state.fetch_or(open_bit);
+  if (here.team != this) note_host_cpu();
   wake_workers(std::min(slot.num_parts - 1, 2));  // each of them wakes two more
   // With one chunk left there is nothing to share: closing the slot first saves a transfer of its
   // line.
@@ -377,6 +380,19 @@ void Team::note_refused(int worker) {
   }
 }
 
+/// Keeps sleeping workers off the processor that the calling host is on.
+void Team::note_host_cpu() {
+  const int cpu = sched_getcpu();
+  if (host_cpu_.load(std::memory_order_relaxed) == cpu) return;
+  host_cpu_.store(cpu, std::memory_order_relaxed);
+  if (sleepers_.load() <= 0 || !affinity_.empty()) return;
+  constexpr int most_moved = 8;  // each takes a microsecond
+  int num_moved = 0;
+  for (int worker = 1; worker < num_threads_ && num_moved < most_moved; ++worker) {
+    if (workers_[worker].placement.move_from(cpu)) ++num_moved;
+  }
+}
+
 /// Wakes up to `count` sleeping workers, if workers may work at all now; and the host that waits
 /// for the loop around this one.
 void Team::wake_workers(int count) {
@@ -419,10 +435,13 @@ void Team::work_until_stopped(int worker) {
       // In this order: load the count, be counted, ask for all that is a reason to stay awake, and
       // sleep on the count. What comes later raises the count first, so that `park` returns; what
       // came earlier is seen here: the end, and a loop whose caller could not see this sleeper.
+      WakePlacement& placement = workers_[worker].placement;
+      if (affinity_.empty()) placement.begin_sleep(host_cpu_.load(std::memory_order_relaxed));
       const std::uint32_t wakes = wakes_.load();
       sleepers_.fetch_add(1);
       const bool woken =
           !stopped_.load() && !help_any(worker) && park(wakes_, wakes);  // model: park_worker
+      placement.end_sleep();
       if (!woken) sleepers_.fetch_sub(1);
       spin.restart();
     } else if (!may_work(worker)) {

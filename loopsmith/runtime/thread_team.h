@@ -66,6 +66,7 @@ class Team {
   void leave(Slot& slot);
   void wait_for_helpers(Slot& slot);
   void note_refused(int worker);
+  void note_host_cpu();
   void wake_workers(int count);
   void work_until_stopped(int worker);
 
@@ -80,6 +81,7 @@ class Team {
   alignas(64) std::atomic<bool> stopped_{false};
   std::atomic<int> num_host_slots_{0};    ///< How many were ever in use at once.
   std::atomic<int> num_nested_slots_{0};  ///< The same, for loops inside loops.
+  std::atomic<int> host_cpu_{-1};  ///< The processor of the last host; workers wake elsewhere.
   /// The lowest worker that sleeps, or was not woken, because hosts needed all processors.
   std::atomic<int> refused_{none_refused};
   std::atomic<std::int32_t> sleepers_{0};  ///< How many workers sleep and were not woken yet.

@@ -32,8 +32,21 @@ GROUPS: dict[str, list[list[str]]] = {
 }  # fmt: skip
 
 
+def install_openmp() -> None:
+    """Install what clang's threads need, if it is not there."""
+    package = "libomp-22-dev"
+    known = subprocess.run(["dpkg", "-s", package], capture_output=True, check=False)
+    if known.returncode == 0:
+        return
+    print(f"installing {package}", flush=True)
+    apt = ["apt-get", "install", "-y", "-q", package]
+    if subprocess.run(apt, capture_output=True, check=False).returncode:
+        print(f"  not installed: {' '.join(apt)} failed; clang has no threads", flush=True)
+
+
 def main() -> None:
     """Install each group that is not there yet."""
+    install_openmp()
     if not (ENVIRONMENT / "bin" / "python").exists():
         subprocess.run([sys.executable, "-m", "venv", ENVIRONMENT], check=True)
     for name, commands in GROUPS.items():

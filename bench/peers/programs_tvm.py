@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import tvm
 from tensors import tensors_of
 from tvm import te
@@ -20,6 +21,15 @@ TRIALS = int(os.environ.get("BENCH_TRIALS", "0"))
 def version() -> str:
     """Return which TVM, and how long it may tune."""
     return f"TVM {tvm.__version__}, MetaSchedule, {TRIALS} trials"
+
+
+def aligned(array: Any) -> Any:
+    """Return a copy at a multiple of 64 bytes, as TVM takes no others."""
+    memory = np.empty(array.nbytes + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    copy = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
 
 
 def tuned(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -40,8 +50,14 @@ def tuned(make: Callable[..., Any]) -> Callable[..., Any]:
             if schedule is None:
                 raise RuntimeError("none of its candidates was built and measured")
             function = tvm.compile(schedule.mod, target)["main"]
-        tensors_ = [tvm.runtime.from_dlpack(array) for array in arrays]
-        return lambda: function(*tensors_)
+        own = [aligned(array) for array in arrays]
+        tensors_ = [tvm.runtime.from_dlpack(array) for array in own]
+
+        def call() -> Any:
+            function(*tensors_)
+            return own[-1]
+
+        return call
 
     return prepare
 

@@ -23,6 +23,8 @@ constexpr std::int64_t fetched_bytes = 128;
 constexpr std::int64_t min_lanes = 4;
 /// Fewer whole squares take less time than it takes to find out which are whole.
 constexpr std::int64_t min_squares = 4;
+/// Rows that lowering interleaves by shuffles (transpose_in_registers.h).
+constexpr std::int64_t max_interleaved_rows = 7;
 /// What no square covers is loaded one by one, under masks: that is slower than without.
 constexpr double min_covered = 0.85;
 
@@ -117,6 +119,18 @@ std::int64_t extent_or(const Axis& axis, std::int64_t otherwise) {
   return constant_extent(axis).value_or(otherwise);
 }
 
+/// True when the nest copies a few rows into neighbours: one element of each, then the next ones.
+bool interleaves_rows(const Nest& nest, const Axis& stored, const Axis& loaded) {
+  const auto* copy = nest.body.as<BufferStore>();
+  if (!copy || !copy->value.is<BufferLoad>() || copy->indices.size() < 2) return false;
+  const std::int64_t rows = extent_or(stored, 0);
+  const std::size_t last = copy->indices.size() - 1;
+  return rows > 1 && rows <= max_interleaved_rows && is_const_int(stored.min, 0) &&
+         copy->buffer->strides.empty() &&
+         structural_equal(copy->buffer->shape[last], stored.extent) &&
+         copy->indices[last].same_as(stored.var) && copy->indices[last - 1].same_as(loaded.var);
+}
+
 }  // namespace
 
 std::optional<std::int64_t> transposed_lanes(const Nest& nest, const Axis& stored,
@@ -160,7 +174,19 @@ bool schedule_transposes(Schedule& schedule, const Subject& subject, const RuleC
   const NestLoop loaded = fused_run(schedule, loaded_run);
   const NestLoop stored = fused_run(schedule, stored_run);
   const auto lanes = transposed_lanes(nest, stored.axis, loaded.axis, context.machine);
-  if (!lanes) return false;
+  const bool has_threads = is_worth_threads(subject.nests);
+  if (!lanes) {
+    if (!interleaves_rows(nest, *along, *across)) return false;
+    const auto [piece, column] =
+        split(schedule, loaded.loop, {infer, lanes_of(nest, context.machine)}).take<2>();
+    if (has_threads) {
+      tasks.push_back(with_axis(schedule, piece));
+      parallelize(schedule, tasks, context);
+    }
+    vectorize(schedule, column);
+    vectorize(schedule, stored.loop);
+    return true;
+  }
 
   const std::int64_t fetched =
       std::max<std::int64_t>(fetched_bytes / element_bytes(nest) / *lanes, 1);
@@ -171,7 +197,7 @@ bool schedule_transposes(Schedule& schedule, const Subject& subject, const RuleC
           .take<3>();
   const auto [block, row] = split(schedule, stored.loop, {infer, *lanes}).take<2>();
   reorder(schedule, {piece, block, tile, column, row});
-  if (is_worth_threads(subject.nests)) {
+  if (has_threads) {
     tasks.push_back(with_axis(schedule, piece));
     tasks.push_back(with_axis(schedule, block));
     parallelize(schedule, tasks, context);

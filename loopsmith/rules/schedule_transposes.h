@@ -20,7 +20,8 @@ std::optional<std::int64_t> transposed_lanes(const Nest& nest, const Axis& store
 ///
 /// Two vectorized loops are a transpose in registers. A task goes down as many columns of `A` as
 /// lie in two lines of the cache. Axes that follow each other in all that is accessed, as the rows
-/// and columns of a picture do, are fused first.
+/// and columns of a picture do, are fused first. Of a few rows that are copied into neighbours, as
+/// the colours of a picture are, a tile has all, and a vector of each.
 bool schedule_transposes(Schedule& schedule, const Subject& subject, const RuleContext& context);
 
 }  // namespace loopsmith

@@ -92,6 +92,18 @@ TEST(schedule_transposes, leaves_axes_that_fill_no_vector) {
   EXPECT_FALSE(has_tile(checked(func, {numbers({40, 3}), numbers({3, 40})})));
 }
 
+TEST(schedule_transposes, interleaves_a_few_rows) {
+  for (const DataType type : {i8, i16, f32}) {
+    for (const int channels : {2, 3, 5, 7}) {
+      const Tensor a = placeholder({channels, 9, 13}, type, "a");
+      const auto func = te::create_prim_func(
+          {a, compute({9, 13, channels}, [&](Expr h, Expr w, Expr c) { return a(c, h, w); }, "b")});
+      EXPECT_TRUE(
+          has_tile(checked(func, {numbers({channels, 9, 13}), numbers({9, 13, channels})})));
+    }
+  }
+}
+
 std::optional<std::int64_t> lanes(int rows, int columns, DataType type = f32,
                                   const CpuModel& on = machine) {
   const Ptr<Buffer> a = decl_buffer({columns, rows}, type, "a");

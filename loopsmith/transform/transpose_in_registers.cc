@@ -13,12 +13,15 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
+#include "loopsmith/transform/loop_digits.h"
 
 namespace loopsmith {
 namespace {
 
 /// Fewer rows than this are no gain.
 constexpr std::int64_t min_lanes = 4;
+/// Of more rows, shuffles take longer than loads one by one.
+constexpr std::int64_t max_interleaved = 7;
 /// Within so many bits of a vector, processors exchange any lanes at once.
 constexpr int exchange_bits = 128;
 
@@ -279,7 +282,7 @@ class Tile {
     }
     const DataType element = node.buffer->dtype;
     if (!is_timeless(index) || element.lanes != 1 || element.bits < 8 || element.is_bool() ||
-        (lanes_of(element) < min_lanes && !fill_one_vector())) {
+        (lanes_of(element) < min_lanes && !interleave())) {
       return nullptr;
     }
     std::vector<Expr> holds;
@@ -342,23 +345,29 @@ class Tile {
     }
   }
 
-  /// Whether the loops copy elements into neighbours of which a vector holds all.
-  bool fill_one_vector() const {
+  /// Whether a vector holds the tile.
+  bool is_one_vector() const {
+    const auto* copy = written_.as<BufferStore>();
+    return copy && rows_ * columns_ * copy->buffer->dtype.bits <= vector_bits_;
+  }
+
+  /// Whether the loops copy a few rows, each in a vector, into neighbours: one element of each row,
+  /// then the next ones.
+  bool interleave() const {
     const auto* copy = written_.as<BufferStore>();
     const auto* source = copy ? copy->value.as<BufferLoad>() : nullptr;
-    if (!source || copy->indices.size() != 1 ||
-        rows_ * columns_ * source->buffer->dtype.bits > vector_bits_) {
-      return false;
-    }
+    if (!source || copy->indices.size() != 1) return false;
+    const bool are_few =
+        rows_ <= max_interleaved && columns_ * source->buffer->dtype.bits <= vector_bits_;
+    if (!are_few && !is_one_vector()) return false;
     const Expr along = slope_of(copy->indices[0], outer_.loop_var);
     const Expr next = slope_of(copy->indices[0], inner_->loop_var);
     return along.defined() && next.defined() && is_const_int(next, 1) && is_const_int(along, rows_);
   }
 
-  /// All elements as one vector.
+  /// All elements as one vector, or as many as there are rows.
   Stmt interleaved() const {
     const auto& copy = *written_.as<BufferStore>();
-    const Expr& index = copy.indices[0];
     const CrossedLoad& from = loads_[0];
     const auto line = [](const Expr& first, std::int64_t lanes) -> Expr {
       return make(Ramp{.base = Analyzer().simplify(first),
@@ -366,33 +375,47 @@ class Tile {
                        .lanes = static_cast<int>(lanes)});
     };
     const DataType type = from.index.dtype();
-    std::vector<Expr> lines, places;
+    std::vector<std::pair<Ptr<Var>, Expr>> definitions;
+    std::vector<Expr> lines;
     for (std::int64_t row = 0; row < rows_; ++row) {
       const Expr first = from.start + cast(type, from.stride) * int_imm(type, row);
-      lines.push_back(loopsmith::load(from.buffer, {line(first, columns_)}));
+      const Expr loaded = loopsmith::load(from.buffer, {line(first, columns_)});
+      lines.push_back(var("lanes", loaded.dtype()));
+      definitions.emplace_back(Ptr<Var>::from(lines.back()), loaded);
     }
-    for (std::int64_t column = 0; column < columns_; ++column) {
-      for (std::int64_t row = 0; row < rows_; ++row) {
-        places.push_back(int_imm(i32, row * columns_ + column));
+    const std::int64_t all = rows_ * columns_;
+    const std::int64_t lanes = is_one_vector() ? all : columns_;
+    const Expr start = substitute(copy.indices[0],
+                                  {{outer_.loop_var, outer_.min}, {inner_->loop_var, inner_->min}});
+    std::vector<Stmt> stores;
+    for (std::int64_t done = 0; done < all; done += lanes) {
+      std::vector<Expr> places;
+      for (std::int64_t at = done; at < done + lanes; ++at) {
+        places.push_back(int_imm(i32, at % rows_ * columns_ + at / rows_));
       }
+      stores.push_back(store(copy.buffer,
+                             make(Shuffle{.vectors = lines, .indices = std::move(places)}),
+                             {line(start + int_imm(start.dtype(), done), lanes)}));
     }
-    const Expr start =
-        substitute(index, {{outer_.loop_var, outer_.min}, {inner_->loop_var, inner_->min}});
-    return store(copy.buffer,
-                 make(Shuffle{.vectors = std::move(lines), .indices = std::move(places)}),
-                 {line(start, rows_ * columns_)});
+    return with_definitions(definitions, seq(std::move(stores)));
+  }
+
+  static Stmt with_definitions(const std::vector<std::pair<Ptr<Var>, Expr>>& definitions,
+                               Stmt body) {
+    for (auto each = definitions.rbegin(); each != definitions.rend(); ++each) {
+      body = make(LetStmt{.value = each->second, .var = each->first, .body = std::move(body)});
+    }
+    return body;
   }
 
   Stmt transposed() const {
-    if (fill_one_vector()) return interleaved();
+    const bool has_squares = lanes_of(loads_[0].tile->dtype) >= min_lanes;
+    if (interleave() && (!has_squares || is_one_vector())) return interleaved();
     std::vector<std::pair<Ptr<Var>, Expr>> definitions;
     std::vector<Stmt> parts;
     for (const CrossedLoad& each : loads_) fill(each, definitions, parts);
     parts.push_back(loops());
-    Stmt result = seq(std::move(parts));
-    for (auto each = definitions.rbegin(); each != definitions.rend(); ++each) {
-      result = make(LetStmt{.value = each->second, .var = each->first, .body = std::move(result)});
-    }
+    Stmt result = with_definitions(definitions, seq(std::move(parts)));
     for (const CrossedLoad& each : loads_) {
       result = make(DeclBuffer{.buffer = each.tile, .body = std::move(result)});
       result = make(Allocate{.dtype = each.tile->dtype,
@@ -456,7 +479,10 @@ class Tile {
 Ptr<PrimFunc> transpose_in_registers(const Ptr<PrimFunc>& func, int vector_bits) {
   Rewriter rewrite;
   rewrite.on<For>([&](const For& loop) -> Stmt {
-    const Stmt tile = loop.kind == ForKind::vectorized ? Tile(loop, vector_bits).run() : nullptr;
+    if (loop.kind != ForKind::vectorized) return rewrite.children(loop);
+    if (const Stmt tile = Tile(loop, vector_bits).run()) return tile;
+    const Stmt digits = in_digits(loop, max_interleaved);
+    const Stmt tile = digits ? Tile(*digits.as<For>(), vector_bits).run() : nullptr;
     return tile ? tile : Stmt(rewrite.children(loop));
   });
   return rewrite.body_of(func);

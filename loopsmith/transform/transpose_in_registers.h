@@ -19,11 +19,12 @@ namespace loopsmith {
 /// of the tile, which is asked once; so is whether a minimum in an index changes nothing there.
 /// Loads of what the loops store, and those that a choice guards, stay where they are.
 ///
-/// A copy of a tile that one vector holds, into neighbours, is one shuffle of its rows:
+/// A copy of a tile that one vector holds, into neighbours, is one shuffle of its rows; one of a
+/// few rows, each in a vector, as many:
 ///
-///     for i in vectorized(16):
-///       for j in vectorized(4):           B[x : x + 64] = shuffle of A[y : y + 16],
-///         B[x + i*4 + j] = A[y + j*m + i]  =>   ..., A[y + 3*m : y + 3*m + 16]
+///     for i in vectorized(16):            row0, row1, row2 = A[y : y + 16], A[y + m : ...], ...
+///       for j in vectorized(3):           B[x : x + 16] = shuffle of row0, row1, row2
+///         B[x + i*3 + j] = A[y + j*m + i]  =>   B[x + 16 : x + 32] = ...
 Ptr<PrimFunc> transpose_in_registers(const Ptr<PrimFunc>& func, int vector_bits);
 
 }  // namespace loopsmith

@@ -68,19 +68,53 @@ TEST_F(TransposeInRegisters, shuffles_once_what_one_vector_holds) {
     const Stmt copy = tile(columns, rows, store(b, load(a, {j * 20 + i}), {i * rows + j + 3}));
     return script(transpose_in_registers(function({a, b}, copy), 128));
   };
-  EXPECT_NE(text(4, 2).find("B[3:11] = T.Shuffle([A[0:4], A[20:24]], [0, 4, 1, 5, 2, 6, 3, 7])"),
+  EXPECT_NE(text(4, 2).find("B[3:11] = T.Shuffle([lanes, lanes_1], [0, 4, 1, 5, 2, 6, 3, 7])"),
             std::string::npos)
       << text(4, 2);
-  // More than a vector.
-  EXPECT_EQ(text(8, 2).find("T.Shuffle("), std::string::npos) << text(8, 2);
+}
+
+TEST_F(TransposeInRegisters, shuffles_a_few_rows_as_often_as_they_are) {
+  const Ptr<Buffer> a = decl_buffer({64}, f32, "A"), b = decl_buffer({64}, f32, "B");
+  const auto copy = [&](int columns, int rows) {
+    return function({a, b},
+                    tile(columns, rows, store(b, load(a, {j * 20 + i}), {i * rows + j + 3})));
+  };
+  const std::string text = script(transpose_in_registers(copy(4, 3), 128));
+  EXPECT_NE(text.find("    lanes_2: T.float32x4 = A[40:44]\n"
+                      "    B[3:7] = T.Shuffle([lanes, lanes_1, lanes_2], [0, 4, 8, 1])\n"
+                      "    B[7:11] = T.Shuffle([lanes, lanes_1, lanes_2], [5, 9, 2, 6])\n"
+                      "    B[11:15] = T.Shuffle([lanes, lanes_1, lanes_2], [10, 3, 7, 11])"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(shuffles(copy(8, 3), 128), 0);  // A row is more than a vector.
+  EXPECT_EQ(shuffles(copy(4, 9), 128), 0);  // Nine rows are no few.
+}
+
+TEST_F(TransposeInRegisters, takes_quotient_and_rest_of_one_loop_for_two_loops) {
+  const Ptr<Buffer> a = decl_buffer({64}, f32, "A"), b = decl_buffer({64}, f32, "B");
+  const Ptr<Var> part = var("part");
+  const auto copy = [&](const Expr& x, int by) {
+    const Expr index = floormod(x, by) * 20 + floordiv(x, by);
+    const Stmt body = vectorized(i, 8, store(b, load(a, {index}), {part * 8 + i}));
+    return function({a, b}, for_loop(part, 0, 2, body));
+  };
+  const std::string text = script(transpose_in_registers(copy(part * 8 + i, 2), 256));
+  EXPECT_NE(text.find("        lanes: T.float32x4 = A[part * 4:part * 4 + 4]\n"
+                      "        lanes_1: T.float32x4 = A[part * 4 + 20:part * 4 + 20 + 4]\n"
+                      "        B[part * 8:part * 8 + 8] = "
+                      "T.Shuffle([lanes, lanes_1], [0, 4, 1, 5, 2, 6, 3, 7])"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(shuffles(copy(part * 8 + i + 1, 2)), 0);  // Pairs do not start at the first lane.
+  EXPECT_EQ(shuffles(copy(part * 8 + i, 3)), 0);      // Threes do not end at the last.
 }
 
 TEST_F(TransposeInRegisters, computes_what_the_loops_compute_for_each_size_and_type) {
   for (const DataType type : {i8, i16, i32, f32, f64}) {
-    for (const int rows : {2, 4, 8, 16, 32}) {
+    for (const int rows : {2, 3, 4, 7, 8, 16, 32}) {
       for (const int columns : {4, 8, 16, 24}) {
-        // Two rows are exchanged only where they are one vector.
-        if (rows == 2 && rows * columns * type.bits > 256) continue;
+        // A few rows are exchanged only where each is one vector.
+        if (rows % 4 != 0 && columns * type.bits > 256) continue;
         const Ptr<Buffer> a = decl_buffer({rows * 40}, type, "A");
         const Ptr<Buffer> b = decl_buffer({columns * rows}, type, "B");
         const auto func = function(
@@ -120,7 +154,7 @@ TEST_F(TransposeInRegisters, asks_once_whether_a_minimum_changes_nothing) {
   const auto func = function({a, b}, for_loop(part, 0, 4, copy));
   const std::string text = script(transpose_in_registers(func, 256));
   EXPECT_NE(text.find("if part < 4:"), std::string::npos) << text;
-  EXPECT_NE(text.find("T.Shuffle([A[part * 4:part * 4 + 4]"), std::string::npos) << text;
+  EXPECT_NE(text.find("T.Shuffle([lanes, lanes_1, lanes_2, lanes_3]"), std::string::npos) << text;
   EXPECT_NE(text.find("T.min(part * 4 + i, 18)"), std::string::npos) << text;
   Argument from{.shape = {200}}, to{.shape = {64}};
   for (int each = 0; each < 200; ++each) from.elements.push_back(each * 7 % 100);

@@ -45,27 +45,59 @@ def conv2d_transpose(
     )
     zero = _core.const(0, x.dtype)
     height, width = (h - 1) * sy + kh - 2 * py + ey, (w - 1) * sx + kw - 2 * px + ex
+    # Row y of the result takes rows k of the weights with k = y + py modulo sy, and row
+    # (y + py - k) / sy of the image: for each residue of y, a convolution without strides.
+    rows, columns = -(-kh // sy), -(-kw // sx)
 
-    def spread(image: Any, channel: Any, y: Any, column: Any) -> Any:
-        # Elements stand `stride` apart, behind a border as wide as the weights reach.
-        row, at = y - (kh - 1 - py), column - (kw - 1 - px)
-        is_there = [row >= 0, row < (h - 1) * sy + 1, at >= 0, at < (w - 1) * sx + 1]
-        if sy != 1:
-            is_there.append(_core.floormod(row, sy) == 0)
-        if sx != 1:
-            is_there.append(_core.floormod(at, sx) == 0)
-        value = x[image, channel, _core.floordiv(row, sy), _core.floordiv(at, sx)]
-        return _core.if_then_else(_core.all(*is_there), value, zero)
+    def bordered(image: Any, channel: Any, y: Any, column: Any) -> Any:
+        row, at = y - (rows - 1), column - (columns - 1)
+        is_there = _core.all(row >= 0, row < h, at >= 0, at < w)
+        return _core.if_then_else(is_there, x[image, channel, row, at], zero)
 
-    wide = compute((n, c, height + kh - 1, width + kw - 1), spread, name=f"{x.name}_spread")
+    parts_high, parts_wide = _core.ceildiv(height, sy), _core.ceildiv(width, sx)
+    wide = compute(
+        (
+            n,
+            c,
+            parts_high + (sy - 1 + py) // sy + rows - 1,
+            parts_wide + (sx - 1 + px) // sx + columns - 1,
+        ),
+        bordered,
+        name=f"{x.name}_padded",
+    )
     rc = _core.te_reduce_axis(0, c, "rc")
-    ry, rx = _core.te_reduce_axis(0, kh, "ry"), _core.te_reduce_axis(0, kw, "rx")
+    ry, rx = _core.te_reduce_axis(0, rows, "ry"), _core.te_reduce_axis(0, columns, "rx")
+
+    def weight_at(channel: Any, y: Any, column: Any) -> Any:
+        row = (rows - 1 - ry) * sy + _core.floormod(y + py, sy)
+        at = (columns - 1 - rx) * sx + _core.floormod(column + px, sx)
+        value = weight[rc, channel, row, at]
+        is_there = [row < kh] * (kh % sy != 0) + [at < kw] * (kw % sx != 0)
+        return _core.if_then_else(_core.all(*is_there), value, zero) if is_there else value
+
+    def element(image: Any, y: Any, column: Any, channel: Any, high: Any, far: Any) -> Any:
+        row, at = high + _core.floordiv(y + py, sy) + ry, far + _core.floordiv(column + px, sx) + rx
+        return sum_of(wide[image, rc, row, at] * weight_at(channel, y, column), axis=[rc, ry, rx])
+
+    if sy == sx == 1:
+        return compute(
+            (n, made, height, width),
+            lambda image, channel, y, column: element(image, 0, 0, channel, y, column),
+            name="conv2d_transpose",
+        )
+    parts = compute(
+        (n, sy, sx, made, parts_high, parts_wide), element, name="conv2d_transpose_parts"
+    )
     return compute(
         (n, made, height, width),
-        lambda image, channel, y, column: sum_of(
-            wide[image, rc, y + ry, column + rx] * weight[rc, channel, kh - 1 - ry, kw - 1 - rx],
-            axis=[rc, ry, rx],
-        ),
+        lambda image, channel, y, column: parts[
+            image,
+            _core.floormod(y, sy),
+            _core.floormod(column, sx),
+            channel,
+            _core.floordiv(y, sy),
+            _core.floordiv(column, sx),
+        ],
         name="conv2d_transpose",
     )
 

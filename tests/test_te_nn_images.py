@@ -77,7 +77,8 @@ def test_a_way_to_resize_that_there_is_not_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("stride", "padding", "more"), [((1, 1), 0, 0), ((2, 1), 1, 0), ((3, 2), 2, 1), ((2, 2), 1, 1), ((4, 5), 0, 0)]
+    ("stride", "padding", "more"),
+    [((1, 1), 0, 0), ((2, 1), 1, 0), ((3, 2), 2, 1), ((2, 2), 1, 1), ((4, 5), 0, 0)],
 )
 def test_a_transposed_convolution_spreads_elements(stride: Any, padding: int, more: int):
     weight = RANDOM.standard_normal((6, 2, 3, 4)).astype("float32")

@@ -386,9 +386,9 @@ void Team::note_host_cpu() {
   if (host_cpu_.load(std::memory_order_relaxed) == cpu) return;
   host_cpu_.store(cpu, std::memory_order_relaxed);
   if (sleepers_.load() <= 0 || !affinity_.empty()) return;
-  constexpr int most_moved = 8;  // each takes a microsecond
+  constexpr int max_moved = 8;  // each takes a microsecond
   int num_moved = 0;
-  for (int worker = 1; worker < num_threads_ && num_moved < most_moved; ++worker) {
+  for (int worker = 1; worker < num_threads_ && num_moved < max_moved; ++worker) {
     if (workers_[worker].placement.move_from(cpu)) ++num_moved;
   }
 }

@@ -30,10 +30,10 @@ std::optional<std::int64_t> divisor_of(const For& loop) {
 
 }  // namespace
 
-Stmt in_digits(const For& loop, std::int64_t most) {
+Stmt in_digits(const For& loop, std::int64_t max_divisor) {
   const std::int64_t* extent = as_int(loop.extent);
   const auto by = divisor_of(loop);
-  if (!extent || !by || *by < 2 || *by > most || *extent % *by != 0 ||
+  if (!extent || !by || *by < 2 || *by > max_divisor || *extent % *by != 0 ||
       !is_const_int(loop.step, 1)) {
     return nullptr;
   }

@@ -2,8 +2,8 @@
 """Everything that the documentation shows is true: fences run, quotes are found, paths exist.
 
 A fence ``python``, ``bash`` or ``cpp`` runs; the Python fences of a page run in one program, in
-their order. A fence ``cpp path/of/file`` quotes that file; a line ``...`` stands for what is left
-out.
+their order, and print what its fences ``printed`` say. A fence ``cpp path/of/file`` quotes that
+file. A line ``...`` of a quote stands for what is left out.
 """
 
 from __future__ import annotations
@@ -89,6 +89,14 @@ def quoted_pieces(text: str) -> list[str]:
     return [piece for piece in map(without_indent, pieces) if piece]
 
 
+def text_after(pieces: list[str], text: str, complaint: str) -> str:
+    """Return what follows pieces that a text has in this order."""
+    for piece in pieces:
+        assert piece in text, f"{complaint}, or elsewhere:\n{piece}\n\nin\n\n{text}"
+        text = text.split(piece, 1)[1]
+    return text
+
+
 def without_indent(text: str) -> str:
     return "\n".join(line.strip() for line in text.splitlines() if line.strip())
 
@@ -103,7 +111,10 @@ def test_the_python_of_a_page_runs(page: str, tmp_path: Path):
             script += "\n" * (fence.line - 1 - script.count("\n")) + fence.text
     path = tmp_path / f"{Path(page).stem}.py"  # its line numbers are those of the page
     path.write_text(script)
-    run(sys.executable, path, cwd=tmp_path)
+    printed = without_indent(run(sys.executable, path, cwd=tmp_path))
+    for fence in fences_of(page):
+        if fence.language == "printed":
+            printed = text_after(quoted_pieces(fence.text), printed, f"{fence} is not printed")
 
 
 @pytest.mark.parametrize("fence", [f for f in shown("bash") if commands(f).strip()], ids=str)
@@ -127,10 +138,8 @@ def test_a_cpp_program_compiles_against_the_installed_library_and_runs(
 
 @pytest.mark.parametrize("fence", [fence for fence in FENCES if fence.quoted], ids=str)
 def test_a_quote_stands_in_its_file(fence: Fence):
-    rest = without_indent((ROOT / fence.quoted).read_text())
-    for piece in quoted_pieces(fence.text):
-        assert piece in rest, f"{fence.quoted} has no such lines, or has them elsewhere:\n{piece}"
-        rest = rest.split(piece, 1)[1]
+    text = without_indent((ROOT / fence.quoted).read_text())
+    text_after(quoted_pieces(fence.text), text, f"{fence.quoted} has no such lines")
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -5,6 +5,8 @@ gcc compiles C with OpenMP that is written by hand where it is here, else what o
 writes of the program without a schedule (marked with *). Ratios are times of a peer over times of
 the scheduled program: above 1, the schedule is faster. "plain" is the program without a schedule,
 "default" with the one that it gets when nothing is said; the last column asks of all but that one.
+SciPy's column has what it calls that operation: its LU has pivots, its filters and solvers give new
+arrays. `NAME=SIZE` measures a program at a size of its own, prefix_sum=100000000 for one.
 Each call gets fresh values, which take no part in its time, so that programs that work in place do
 the same work each time. It comes right after one like it on other arrays, so that processors are
 awake, and that one starts when threads of the peer before have stopped to wait for more.
@@ -49,8 +51,10 @@ GOAL = 1.0
 REST_SECONDS = 0.02
 
 Call = Callable[[], object]
-OnArrays = tuple[Call, list[Any]]
-"""A call, and the arrays that it is bound to."""
+Bind = Callable[[list[Any]], Call]
+"""What makes a call of arrays."""
+Peers = dict[str, dict[str, Callable[..., object]]]
+"""What else computes programs, by its name and theirs."""
 
 # What a C programmer writes: the same loops, with OpenMP where they are independent.
 C_SOURCES = {
@@ -186,86 +190,104 @@ def in_numba() -> dict[str, Callable[..., object]]:
 def in_scipy() -> dict[str, Callable[..., object]]:
     """Return programs as calls of SciPy; none where it is not installed."""
     try:
-        linalg = importlib.import_module("scipy.linalg")
-        signal = importlib.import_module("scipy.signal")
-        sparse = importlib.import_module("scipy.sparse")
+        linalg, ndimage, signal, sparse, csgraph, special = (
+            importlib.import_module(f"scipy.{part}")
+            for part in ("linalg", "ndimage", "signal", "sparse", "sparse.csgraph", "special")
+        )
     except ImportError:
         return {}
+
+    def recursive_blur(a: Any, b: Any) -> Any:
+        there = signal.lfilter([0.4], [1, -0.6], a, axis=1)
+        return signal.lfilter([0.4], [1, -0.6], there[:, ::-1], axis=1)[:, ::-1]
+
+    def components(starts: Any, neighbours: Any, labels: Any, new: Any) -> Any:
+        edges = np.ones(len(neighbours), "int8")
+        graph = sparse.csr_matrix((edges, neighbours, starts), (len(labels), len(labels)))
+        return csgraph.connected_components(graph, directed=False)
+
+    cross = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
     return {
         "moving_average": lambda a, b: signal.lfilter([0.1], [1, -0.9], a),
-        "sparse_product": lambda s, c, v, x, y: sparse.csr_matrix((v, c, s)) @ x,
+        "recursive_blur": recursive_blur,
+        "sparse_product": lambda s, c, v, x, y: sparse.csr_matrix((v, c, s), (len(y), len(x))) @ x,
+        "connected_components": components,
+        "floyd_warshall": csgraph.floyd_warshall,
+        "game_of_life": lambda a, b: ndimage.convolve(a, cross, mode="wrap") == 2,
         "lu": linalg.lu_factor,
+        "cholesky": lambda a: linalg.cholesky(a, lower=True),
         "triangular_solve": lambda a, x: linalg.solve_triangular(a, x, lower=True),
+        "online_softmax": lambda a, b: special.softmax(a, axis=1),
     }
 
 
-def medians(calls: dict[str, tuple[OnArrays, OnArrays]], inputs: list[Any]) -> dict[str, float]:
+def medians(calls: dict[str, Bind], inputs: list[Any]) -> dict[str, float]:
     """Return the median seconds of each call on arrays with these values, made in turns.
 
     The first of two calls wakes processors and threads, the second is measured.
     """
+    places = [[array.copy() for array in inputs] for _ in range(2)]
+    bound = {name: [bind(arrays) for arrays in places] for name, bind in calls.items()}
     samples: dict[str, list[float]] = {name: [] for name in calls}
     for round_ in range(9):
-        for name, (first, second) in calls.items():
-            for _, arrays in (first, second):
+        for name, (first, second) in bound.items():
+            for arrays in places:
                 for array, fresh in zip(arrays, inputs):
                     np.copyto(array, fresh)
             time.sleep(REST_SECONDS)
-            first[0]()
-            taken = seconds(second[0])
+            first()
+            taken = seconds(second)
             if round_ >= 2:
                 samples[name].append(taken)
     return {name: statistics.median(taken) for name, taken in samples.items()}
 
 
+def passing(function: Callable[..., object]) -> Bind:
+    """Return what binds a function to the arrays that it is called with."""
+    return lambda arrays: functools.partial(function, *arrays)
+
+
+def row_of(name: str, size: int, peers: Peers, c: dict[str, Any], folder: Path) -> list[str]:
+    """Measure a program beside its peers; return its row."""
+    program = PROGRAMS[name]
+    calls = {
+        "scheduled": passing(ls.build(program.schedule())),
+        "plain": passing(ls.build(program.func, default_schedule=False)),
+        "default": passing(ls.build(program.func)),
+    }
+    calls |= {what: passing(known[name]) for what, known in peers.items() if name in known}
+    if name in c:
+        calls["C"] = functools.partial(in_c, c[name], size=size)
+    elif ours := by_gcc(program, folder):
+        calls["C"] = passing(ours)
+    times = medians(calls, program.arguments(size))
+    ratios = {what: taken / times["scheduled"] for what, taken in times.items()}
+    best = min(ratios[what] for what in ratios.keys() - {"scheduled", "default"})
+    return [
+        name,
+        f"{size:,}",
+        f"{times['scheduled'] * 1e3:.2f}",
+        *(f"{ratios[w]:.2f}" if w in ratios else "-" for w in ("plain", "default", *peers)),
+        (f"{ratios['C']:.2f}" if "C" in ratios else "-") + "*" * (name not in C_SOURCES),
+        "yes" if best >= GOAL else "no",
+    ]
+
+
 def main(arguments: list[str]) -> None:
     """Measure the programs that are named, or all, and print the ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("programs", nargs="*", default=list(PROGRAMS))
+    parser.add_argument("programs", nargs="*", default=list(PROGRAMS), metavar="NAME[=SIZE]")
     parser.add_argument("--scale", type=float, default=1, help="of the sizes")
     given = parser.parse_args(arguments)
     peers = {"NumPy": NUMPY, "SciPy": in_scipy(), "Numba": in_numba()}
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         c = compiled_in_c(Path(folder))
-        for name in given.programs:
-            size = int(SIZES.get(name, SIZE) * given.scale)
-            inputs = PROGRAMS[name].arguments(size)
-
-            calls: dict[str, tuple[OnArrays, OnArrays]] = {}
-
-            def add(
-                what: str,
-                bind: Callable[[list[Any]], Call],
-                calls: dict[str, tuple[OnArrays, OnArrays]] = calls,
-                inputs: list[Any] = inputs,
-            ) -> None:
-                first, second = ([array.copy() for array in inputs] for _ in range(2))
-                calls[what] = (bind(first), first), (bind(second), second)
-
-            def passing(function: Callable[..., object]) -> Callable[[list[Any]], Call]:
-                return lambda arrays: functools.partial(function, *arrays)
-
-            add("scheduled", passing(ls.build(PROGRAMS[name].schedule())))
-            add("plain", passing(ls.build(PROGRAMS[name].func, default_schedule=False)))
-            add("default", passing(ls.build(PROGRAMS[name].func)))
-            for what, known in peers.items():
-                if name in known:
-                    add(what, passing(known[name]))
-            if name in c:
-                add("C", functools.partial(in_c, c[name], size=size))
-            elif ours := by_gcc(PROGRAMS[name], Path(folder)):
-                add("C", passing(ours))
-            times = medians(calls, inputs)
-            ratios = {what: taken / times["scheduled"] for what, taken in times.items()}
-            best = min(ratios[what] for what in ratios.keys() - {"scheduled", "default"})
-            rows.append(
-                [name, f"{times['scheduled'] * 1e3:.2f}"]
-                + [f"{ratios[w]:.2f}" if w in ratios else "-" for w in ("plain", "default", *peers)]
-                + [(f"{ratios['C']:.2f}" if "C" in ratios else "-") + "*" * (name not in C_SOURCES)]
-                + ["yes" if best >= GOAL else "no"]
-            )
-    head = ["program", "ms", "plain", "default", *peers, "gcc -O3 -fopenmp", f">= {GOAL}"]
+        for named in given.programs:
+            name, _, own_size = named.partition("=")
+            size = int(own_size or SIZES.get(name, SIZE) * given.scale)
+            rows.append(row_of(name, size, peers, c, Path(folder)))
+    head = ["program", "size", "ms", "plain", "default", *peers, "gcc -O3 -fopenmp", f">= {GOAL}"]
     print_table("Times of others over those of the schedule", head, rows)
     missing = [what for what, known in peers.items() if not known] + ([] if c else ["gcc"])
     if missing:

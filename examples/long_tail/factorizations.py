@@ -81,6 +81,7 @@ def lu(a: T.handle):
     lambda n: [dominant(n)],
     factored,
     rtol=1e-8,
+    types=("float64", "float32"),
 )
 
 
@@ -144,6 +145,7 @@ def cholesky(a: T.handle):
     lambda n: [symmetric(n)],
     lambda given: [np.tril(np.linalg.cholesky(given[0])) + np.triu(given[0], 1)],
     rtol=1e-8,
+    types=("float64", "float32"),
 )
 
 PROGRAMS["in_place_transpose"] = Program(
@@ -160,6 +162,7 @@ def in_place_transpose(a: T.handle):
     lambda sch: sch.parallel("i"),
     lambda n: [numbers((n, n))],
     lambda given: [given[0].T.copy()],
+    types=("float32", "float64", "float16", "int32", "int64"),
 )
 
 
@@ -193,4 +196,5 @@ def triangular_solve(l: T.handle, x: T.handle):
     lambda n: [np.tril(dominant(n)), numbers((n, 64), "float64", seed=1)],
     lambda given: [given[0], np.linalg.solve(given[0], given[1])],
     rtol=1e-8,
+    types=("float64", "float32"),
 )

@@ -44,6 +44,7 @@ def floyd_warshall(d: T.handle):
     rows_at_once,
     lambda n: [numbers((n, n))],
     shortest,
+    types=("float32", "float64", "int32"),
 )
 
 
@@ -107,6 +108,7 @@ def connected_components(s: T.handle, c: T.handle, l: T.handle, m: T.handle):
     labels_at_once,
     graph,
     components,
+    types=("int32", "int64"),
 )
 
 
@@ -148,4 +150,5 @@ def box_suppression(b: T.handle, k: T.handle):
     lambda sch: sch.vectorize("j"),
     boxes,
     suppressed,
+    types=("float32", "float64"),
 )

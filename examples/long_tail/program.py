@@ -24,11 +24,30 @@ class Program:
     arguments: Callable[[int], list[Array]]
     expected: Callable[[list[Array]], list[Array]]
     rtol: float = 1e-5
+    types: tuple[str, ...] = ()
+    """Those that its elements may have; the first stands in the source."""
 
     @property
     def func(self) -> tir.PrimFunc:
         """The program as it is written."""
         return ls.from_source("@T.prim_func\n" + self.source.strip("\n"))
+
+    def of_type(self, dtype: str) -> Program:
+        """Return the program of elements of another of its types."""
+        own = self.types[0]
+
+        def converted(array: Array) -> Array:
+            if array.dtype != own:
+                return array
+            is_cut = array.dtype.kind == "f" and np.dtype(dtype).kind == "i"
+            return (array * 100 if is_cut else array).astype(dtype)
+
+        def arguments(size: int) -> list[Array]:
+            return [converted(array) for array in self.arguments(size)]
+
+        rtol = max(self.rtol, 1e-4) if dtype == "float32" else self.rtol
+        source = self.source.replace(own, dtype)
+        return dataclasses.replace(self, source=source, arguments=arguments, rtol=rtol)
 
     def schedule(self) -> tir.Schedule:
         """Return the program with its steps applied."""

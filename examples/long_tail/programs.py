@@ -49,6 +49,7 @@ def start_at_one(a: T.handle, b: T.handle):
     halves,
     lambda n: [numbers(n, "float16"), np.zeros(n, "float16")],
     lambda given: [given[0], np.concatenate([given[1][:1], given[0][1:] + np.float16(1)])],
+    types=("float16", "float32", "float64", "int32"),
 )
 
 PROGRAMS["in_place"] = Program(
@@ -65,6 +66,7 @@ def in_place(a: T.handle, b: T.handle):
     halves,
     lambda n: [numbers(n, "float16"), numbers(n, "float16", 1)],
     lambda given: [given[0], given[1] + given[0]],
+    types=("float16", "float32", "float64", "int64"),
 )
 
 
@@ -97,6 +99,7 @@ def mixed_nest(a: T.handle):
     lambda given: [
         np.repeat((1 + np.arange(len(given[0])) % 2)[:, None], len(given[0]), 1).astype("float16")
     ],
+    types=("float16", "float32", "int32"),
 )
 
 
@@ -164,6 +167,7 @@ PROGRAMS["prefix_sum"] = Program(
     scan(streams=4),
     lambda n: [numbers(n, "float64"), np.zeros(n + 1)],
     summed,
+    types=("float64", "float32", "int32"),
 )
 PROGRAMS["prefix_sum_int64"] = Program(
     prefix_sum("int64"),
@@ -200,6 +204,7 @@ def running_maximum(a: T.handle, b: T.handle):
     scan(streams=4),
     lambda n: [numbers(n), np.zeros(n, "float32")],
     lambda given: [given[0], np.maximum.accumulate(given[0])],
+    types=("float32", "float64", "float16", "int32", "int64"),
 )
 
 
@@ -228,6 +233,7 @@ def moving_average(a: T.handle, b: T.handle):
     linear_scan,
     lambda n: [numbers(n, "float64"), np.zeros(n)],
     smoothed,
+    types=("float64", "float32"),
 )
 
 PROGRAMS["segmented_sum"] = Program(
@@ -244,6 +250,7 @@ def segmented_sum(a: T.handle, s: T.handle, b: T.handle):
     linear_scan,
     lambda n: [numbers(n, "int64"), numbers(n, "int32", 1), np.zeros(n + 1, "int64")],
     lambda given: [given[0], given[1], segmented(given[0], given[1] > 90)],
+    types=("int64", "int32", "float32", "float64"),
 )
 
 
@@ -286,6 +293,7 @@ def fission(a: T.handle, b: T.handle, c: T.handle):
     fission,
     lambda n: [numbers(n + 1, "float64"), numbers(n, "float64", 1), np.zeros(n)],
     lambda given: parted(given),
+    types=("float64", "float32"),
 )
 
 
@@ -351,6 +359,7 @@ def histogram(a: T.handle, H: T.Buffer(({bins},), "int32")):
             np.zeros(bins, "int32"),
         ],
         lambda given: [given[0], np.bincount(given[0], minlength=bins).astype("int32")],
+        types=("int32", "int64"),
     )
 
 
@@ -394,6 +403,7 @@ def sparse_product(p: T.handle, c: T.handle, v: T.handle, x: T.handle, y: T.hand
     sparse_matrix,
     sparse_product,
     rtol=1e-4,
+    types=("float32", "float64"),
 )
 
 PROGRAMS["game_of_life"] = Program(
@@ -419,6 +429,7 @@ def game_of_life(a: T.handle, b: T.handle):
         given[0],
         (sum(np.roll(given[0], s, k) for s in (1, -1) for k in (0, 1)) == 2).astype("int32"),
     ],
+    types=("int32", "int64"),
 )
 
 

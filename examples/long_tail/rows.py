@@ -46,6 +46,7 @@ def welford(a: T.handle, m: T.handle, v: T.handle):
     lambda n: [numbers((n, 128)), np.zeros(n, "float32"), np.zeros(n, "float32")],
     lambda given: [given[0], given[0].mean(1), given[0].astype("float64").var(1).astype("f")],
     rtol=1e-4,
+    types=("float32", "float64"),
 )
 
 
@@ -88,6 +89,7 @@ def layer_norm(a: T.handle, b: T.handle):
     lambda n: [numbers((n, 256)), np.zeros((n, 256), "float32")],
     normalized,
     rtol=1e-4,
+    types=("float32", "float64"),
 )
 
 
@@ -116,6 +118,7 @@ def online_softmax(a: T.handle, b: T.handle):
     rows_in_lanes(32),
     lambda n: [numbers((n, 96)), np.zeros((n, 96), "float32")],
     softmax,
+    types=("float32", "float64"),
 )
 
 
@@ -176,4 +179,5 @@ def recursive_blur(a: T.handle, b: T.handle):
     rows_in_lanes(16),
     lambda n: [numbers((n, n), "float64"), np.zeros((n, n))],
     blurred,
+    types=("float64", "float32"),
 )

@@ -54,6 +54,7 @@ def bitonic_sort(a: T.handle):
     exchanges_at_once,
     lambda n: [numbers(power_of_two(n))],
     lambda given: [np.sort(given[0])],
+    types=("float32", "float64", "float16", "int32"),
 )
 
 
@@ -161,6 +162,7 @@ def top_8(a: T.handle, b: T.handle):
     networks_in_lanes,
     lambda n: [numbers((n, 64)), np.zeros((n, 8), "float32")],
     largest,
+    types=("float32", "float64", "float16", "int32"),
 )
 
 
@@ -206,4 +208,5 @@ def run_lengths(a: T.handle, p: T.handle, f: T.handle, v: T.handle):
         np.zeros(n, "int32"),
     ],
     runs,
+    types=("int32", "int64"),
 )

@@ -54,6 +54,7 @@ def gauss_seidel(a: T.handle):
     wavefront,
     lambda n: [numbers((n + 2, n + 2), "float64")],
     swept,
+    types=("float64", "float32"),
 )
 
 
@@ -91,6 +92,7 @@ def edit_distance(a: T.handle, b: T.handle, d: T.handle):
     wavefront,
     borders,
     edit_distance,
+    types=("int32", "int64"),
 )
 
 
@@ -131,4 +133,5 @@ def smith_waterman(a: T.handle, b: T.handle, h: T.handle):
     wavefront,
     alignment,
     aligned,
+    types=("int32", "int64"),
 )

@@ -121,6 +121,10 @@ class Schedule {
   const ScheduleData& data() const { return *data_; }
   const std::shared_ptr<ScheduleData>& shared() const { return data_; }
   Schedule copy() const;
+  /// The same schedule with the place of each stage said of the stage itself, by an axis that is a
+  /// loop: groups and axes that were split or fused are resolved. Throws a UserError where a stage
+  /// is attached to itself through others, or to what is no loop.
+  Schedule normalize() const;
 
   /// The stage of an operation, or of that which made a tensor. Stops where it is not in it.
   Stage operator[](const Ref& op_or_tensor) const;

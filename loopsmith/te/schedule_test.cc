@@ -67,6 +67,35 @@ TEST(te_schedule, copies_do_not_share_decisions) {
   EXPECT_EQ(leaves_of(copy[p.C]), "i j k");
 }
 
+/// What reads a product element by element.
+Tensor doubled(const Tensor& C) {
+  return compute({16, 16}, [&](const Expr& i, const Expr& j) { return C(i, j) * 2; }, "D",
+                 {.axes = {"i", "j"}});
+}
+
+TEST(te_schedule, normalize_says_of_each_stage_where_it_is_computed) {
+  const Product p;
+  const Tensor D = doubled(p.C);
+  Schedule s = create_schedule({D});
+  s.create_group({p.C}, {p.A, p.B}).compute_at(s[D], D.axis(0));
+  const auto [outer, inner] = s[D].split(D.axis(0), 4);
+  const StageData& stage = s.normalize()[p.C].data();
+  EXPECT_EQ(stage.attach_type, AttachType::scope);
+  EXPECT_TRUE(stage.attach_ivar.same_as(inner));
+  EXPECT_EQ(s[p.C].data().attach_type, AttachType::root);
+}
+
+TEST(te_schedule, normalize_refuses_a_loop_that_was_fused_as_the_outer_one) {
+  const Product p;
+  const Tensor D = doubled(p.C);
+  const Schedule s = create_schedule({D});
+  s[p.C].compute_at(s[D], D.axis(0));
+  s[D].fuse({D.axis(0), D.axis(1)});
+  EXPECT_EQ(error_of([&] { s.normalize(); }),
+            "attach_axis_is_loop: compute_at: stage C is to be computed in each iteration of i of "
+            "stage D, which was fused as the outer of two loops");
+}
+
 TEST(te_schedule, cache_write_keeps_the_order_of_the_loops_as_a_layout) {
   const Product p;
   Schedule s = create_schedule({p.C});

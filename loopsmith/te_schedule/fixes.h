@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "loopsmith/schedule/schedule.h"
+#include "loopsmith/te/attachments.h"
 #include "loopsmith/te/create_prim_func.h"
-#include "loopsmith/te_schedule/attachments.h"
 
 namespace loopsmith::te {
 

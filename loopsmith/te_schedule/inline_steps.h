@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "loopsmith/te_schedule/attachments.h"
+#include "loopsmith/te/attachments.h"
 
 namespace loopsmith::te {
 

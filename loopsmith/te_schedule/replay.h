@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "loopsmith/schedule/primitives.h"
+#include "loopsmith/te/attachments.h"
 #include "loopsmith/te/create_prim_func.h"
-#include "loopsmith/te_schedule/attachments.h"
 
 namespace loopsmith::te {
 

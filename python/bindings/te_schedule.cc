@@ -7,8 +7,8 @@
 #include "bindings/schedule.h"
 #include "bindings/te.h"
 #include "loopsmith/support/error.h"
+#include "loopsmith/te/decisions.h"
 #include "loopsmith/te/schedule_json.h"
-#include "loopsmith/te_schedule/attachments.h"
 #include "loopsmith/te_schedule/to_tir.h"
 
 namespace nb = nanobind;
@@ -169,7 +169,7 @@ void bind_schedule_class(nb::module_& m) {
       "normalize",
       [](const te::Schedule& self) {
         const SpanScope scope(caller_span());
-        return te::normalized(self);
+        return self.normalize();
       },
       "Return the same schedule with groups, and axes that were split or fused since, resolved in "
       "the places of stages.");

@@ -44,10 +44,6 @@ void attach_inside_threads(const ScheduleData& schedule,
                            const std::vector<std::vector<StageId>>& readers,
                            std::vector<Attachment>& attachments);
 
-/// The same schedule with the place of each stage said of the stage itself, by an axis that is a
-/// loop: groups and axes that were split or fused are resolved.
-Schedule normalized(const Schedule& schedule);
-
 /// A stage that is read by others outside of the loop in which it is to be computed.
 struct ReadOutside {
   StageId stage = no_stage;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loopsmith/te_schedule/attachments.h"
+#include "loopsmith/te/attachments.h"
 #include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/support/error.h"
@@ -199,8 +199,8 @@ std::vector<Attachment> attachments_of(const ScheduleData& schedule) {
   return attachments;
 }
 
-Schedule normalized(const Schedule& schedule) {
-  auto data = std::make_shared<ScheduleData>(schedule.data());
+Schedule Schedule::normalize() const {
+  auto data = std::make_shared<ScheduleData>(*data_);
   const auto attachments = attachments_of(*data);
   for (const StageId id : data->order) {
     StageData& stage = data->stages[id];

@@ -54,7 +54,11 @@ struct Axis {
 class ProgramWriter {
  public:
   ProgramWriter(std::uint64_t seed, IndexTypes types)
-      : draw_(seed), types_(types), wide_(~seed), scalars_(seed ^ 0x5ca1a5) {}
+      : draw_(seed),
+        types_(types),
+        wide_(~seed),
+        scalars_(seed ^ 0x5ca1a5),
+        families_(seed ^ 0xfa311) {}
 
   std::string write();
 
@@ -124,6 +128,15 @@ class ProgramWriter {
   void use_scalars();
   std::string element_by_scalars(const DrawnTensor& tensor);
 
+  // ---- What is no product (random_families.cc) ----
+
+  /// A loop or nest of its own, on tensors of its own.
+  void write_family();
+  std::string parameter(const std::string& type, std::vector<Size> shape);
+  void recurrence(const std::string& type, const std::string& i, int n);
+  void sweep(const std::string& type, const std::string& i, const std::string& j, int n, int m);
+  void scatter(const std::string& type, const std::string& i, int n, int m);
+
   // ---- Stores and blocks (random_blocks.cc) ----
 
   /// A store, mostly in a block.
@@ -147,8 +160,9 @@ class ProgramWriter {
 
   Draw draw_;
   IndexTypes types_;
-  Draw wide_;     ///< Apart, so that a seed gives the same program in all types.
-  Draw scalars_;  ///< Apart, so that variables come to programs that are the same without.
+  Draw wide_;      ///< Apart, so that a seed gives the same program in all types.
+  Draw scalars_;   ///< Apart, so that variables come to programs that are the same without.
+  Draw families_;  ///< Apart, for the same reason.
   bool has_scalars_ = false;
   std::vector<Size> sizes_;
   bool has_symbol_ = false;

@@ -37,6 +37,7 @@ std::string ProgramWriter::write() {
     is_tame_ ? stage() : nest(draw_.weighted<int>({{0, 1}, {1, 6}, {2, 8}, {3, 4}}));
   }
   use_scalars();
+  if (families_.chance(10)) write_family();
   return finished();
 }
 

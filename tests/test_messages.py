@@ -39,6 +39,10 @@ SCRIPTS = [
         "T.where is given in a block without T.realize",
     ),
     ("T.reads(A[0])", "T.reads is used outside of a block"),
+    (
+        "T.attr(A, 'realize_scope', 'shared')",
+        "T.attr: T.realize says itself in which scope its memory is",
+    ),
     ("x = T.call_extern('void', 'f')", "x: the value has no type"),
     (
         "with T.block('b'):\n    B = T.match_buffer(A[0:8], (2, 2))",

@@ -98,6 +98,10 @@ ScriptValue attr(Lowering& lowering, const Arguments& args, const Word&) {
   lowering.function("T.attr");
   const Ref node = lowering.attribute_value(args[0]);
   const std::string key = lowering.text(args[1], "T.attr");
+  lowering.require_here(
+      key != "realize_scope", "scope_is_of_realize",
+      hint("leave it out, and give the scope to T.realize as its second argument"),
+      "T.attr: T.realize says itself in which scope its memory is");
   const Expr value = lowering.expr(args[2]);
   return scope_of([node, key, value](Stmt body) -> Stmt {
     return make(AttrStmt{.node = node, .attr_key = key, .value = value, .body = std::move(body)});

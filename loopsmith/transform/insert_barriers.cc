@@ -14,6 +14,7 @@
 #include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/thread_axes.h"
 #include "loopsmith/transform/thread_conflicts.h"
+#include "loopsmith/transform/warp_conflicts.h"
 
 namespace loopsmith {
 namespace {
@@ -22,9 +23,10 @@ using Accesses = std::vector<ThreadAccess>;
 
 /// What a statement does to memory that threads share, seen from before and after it.
 struct MemoryEffects {
-  Accesses first;             ///< What it uses before threads have waited in it.
-  Accesses last;              ///< What it uses after threads have waited in it for the last time.
-  bool always_waits = false;  ///< Threads wait in it, whichever way they take.
+  Accesses first;              ///< What it uses before threads have waited in it.
+  Accesses last;               ///< What it uses after threads have waited in it for the last time.
+  bool always_waits = false;   ///< Threads wait in it, whichever way they take.
+  bool waits_in_warp = false;  ///< The same of the threads of each warp.
   bool has_barrier = false;
 };
 
@@ -47,8 +49,10 @@ std::unordered_set<const Object*> written_memory(const Stmt& body) {
 
 class BarrierInserter {
  public:
-  explicit BarrierInserter(const Launch& launch)
-      : conflicts_(launch.threads), written_(written_memory(launch.body)) {
+  BarrierInserter(const Launch& launch, int warp_size)
+      : conflicts_(launch.threads),
+        warps_(warp_conflicts(launch, warp_size)),
+        written_(written_memory(launch.body)) {
     for (const Ptr<For>& loop : launch.threads) own_.insert(loop->loop_var.get());
     pre_order_visit(launch.body, [&](const Ref& ref) {
       const auto* load = ref.as<BufferLoad>();
@@ -86,8 +90,9 @@ class BarrierInserter {
       return in_body(stmt, assertion->body, effects);
     }
     const auto* evaluate = stmt.as<Evaluate>();
-    if (evaluate && is_block_barrier(evaluate->value)) {
-      effects.always_waits = effects.has_barrier = true;
+    if (evaluate && is_barrier(evaluate->value)) {
+      effects.has_barrier = true;
+      (is_block_barrier(evaluate->value) ? effects.always_waits : effects.waits_in_warp) = true;
     } else if (evaluate) {
       add_call(*evaluate, effects);
     } else if (stmt.is<BufferStore>() && uses_written(stmt)) {
@@ -105,11 +110,24 @@ class BarrierInserter {
 
   /// What `next` does after what `effects` has so far, without a barrier between the two.
   static void append(MemoryEffects& effects, MemoryEffects next) {
+    if (effects.waits_in_warp) order_in_warp(next.first);
     if (!effects.always_waits) join(effects.first, next.first);
+    if (next.waits_in_warp) order_in_warp(effects.last);
     if (next.always_waits) effects.last.clear();
     join(effects.last, next.last);
     effects.always_waits |= next.always_waits;
+    effects.waits_in_warp |= next.waits_in_warp;
     effects.has_barrier |= next.has_barrier;
+  }
+
+  static void order_in_warp(Accesses& accesses) {
+    for (ThreadAccess& each : accesses) each.is_ordered_in_warp = true;
+  }
+
+  /// What a barrier does.
+  static MemoryEffects barrier_of(MemoryScope scope) {
+    const bool is_of_warp = scope == MemoryScope::warp;
+    return {.always_waits = !is_of_warp, .waits_in_warp = is_of_warp, .has_barrier = true};
   }
 
   static void join(Accesses& into, const Accesses& more) {
@@ -166,8 +184,8 @@ class BarrierInserter {
     return found || access.is_opaque;
   }
 
-  /// Between two lists of accesses: `shared`, `global` where that is what must be seen; none where
-  /// threads need not wait.
+  /// Between two lists of accesses: `warp`, `shared` where threads of several warps meet, `global`
+  /// where that is what must be seen; none where threads need not wait.
   template <class MayConflict>
   std::optional<MemoryScope> wanted_barrier(const Accesses& before, const Accesses& after,
                                             MayConflict&& may_conflict) const {
@@ -175,10 +193,18 @@ class BarrierInserter {
     for (const ThreadAccess& first : before) {
       for (const ThreadAccess& second : after) {
         const bool is_global = is_global_conflict(first) && is_global_conflict(second);
-        if (scope && (scope == MemoryScope::global || !is_global)) continue;
-        if (may_conflict(first, second)) {
-          scope = is_global || uses_results_ ? MemoryScope::global : MemoryScope::shared;
+        const MemoryScope of_block =
+            is_global || uses_results_ ? MemoryScope::global : MemoryScope::shared;
+        if (scope && *scope != MemoryScope::warp && (*scope == MemoryScope::global || !is_global)) {
+          continue;
         }
+        const bool is_ordered = first.is_ordered_in_warp || second.is_ordered_in_warp;
+        if (!is_ordered && !may_conflict(conflicts_, first, second)) continue;
+        const bool of_warps = !warps_ || may_conflict(*warps_, first, second);
+        if (is_ordered && !of_warps) continue;
+        const MemoryScope found =
+            of_warps || of_block == MemoryScope::global ? of_block : MemoryScope::warp;
+        if (!scope || *scope == MemoryScope::warp || found == MemoryScope::global) scope = found;
       }
     }
     return scope;
@@ -190,14 +216,14 @@ class BarrierInserter {
     for (const Stmt& each : statements) {
       MemoryEffects next;
       Stmt placed = place(each, next);
-      const auto scope = wanted_barrier(effects.last, next.first,
-                                        [&](const ThreadAccess& first, const ThreadAccess& second) {
-                                          return conflicts_.may_conflict(first, second, around_);
-                                        });
+      const auto scope =
+          wanted_barrier(effects.last, next.first,
+                         [&](const auto& conflicts, const auto& first, const auto& second) {
+                           return conflicts.may_conflict(first, second, around_);
+                         });
       if (scope) {
-        result.push_back(block_barrier(*scope));
-        effects.last.clear();
-        effects.always_waits = effects.has_barrier = true;
+        result.push_back(barrier(*scope));
+        append(effects, barrier_of(*scope));
       }
       changed = changed || scope.has_value() || !placed.same_as(each);
       append(effects, std::move(next));
@@ -225,8 +251,8 @@ class BarrierInserter {
     around_.pop_back();
     const auto barrier_of_next = [&](const Accesses& first) {
       return wanted_barrier(
-          inner.last, first, [&](const ThreadAccess& earlier, const ThreadAccess& later) {
-            return conflicts_.may_conflict_later(earlier, later, loop, inner.always_waits, around_);
+          inner.last, first, [&](const auto& conflicts, const auto& earlier, const auto& later) {
+            return conflicts.may_conflict_later(earlier, later, loop, inner.always_waits, around_);
           });
     };
     auto scope = barrier_of_next(inner.first);
@@ -241,9 +267,10 @@ class BarrierInserter {
       }
     }
     if (scope) {
-      body = seq({block_barrier(*scope), std::move(body)});
-      inner.first.clear();
-      inner.always_waits = inner.has_barrier = true;
+      body = seq({barrier(*scope), std::move(body)});
+      MemoryEffects after = barrier_of(*scope);
+      append(after, std::move(inner));
+      inner = std::move(after);
     }
     if (inner.has_barrier) {
       require_reached(is_uniform, loop.span, fmt::format("loop {}", loop.loop_var->name),
@@ -252,7 +279,9 @@ class BarrierInserter {
                       fmt::format("loop {}", loop.loop_var->name), "is left in the middle");
     }
     wrap(inner, Stmt(&loop));
-    inner.always_waits = inner.always_waits && Analyzer().can_prove(loop.extent >= 1);
+    const bool runs = Analyzer().can_prove(loop.extent >= 1);
+    inner.always_waits = inner.always_waits && runs;
+    inner.waits_in_warp = inner.waits_in_warp && runs;
     append(effects, std::move(inner));
     return body.same_as(loop.body) ? Stmt(&loop) : with_body(Stmt(&loop), std::move(body));
   }
@@ -271,8 +300,7 @@ class BarrierInserter {
       if (wanted(effects.first)) {
         if (i == 0) return nullptr;
         std::vector<Stmt> statements = sequence->seq;
-        statements.insert(statements.begin() + static_cast<std::ptrdiff_t>(i),
-                          block_barrier(scope));
+        statements.insert(statements.begin() + static_cast<std::ptrdiff_t>(i), barrier(scope));
         return make(SeqStmt{.seq = std::move(statements)});
       }
       if (effects.has_barrier) return nullptr;
@@ -286,20 +314,20 @@ class BarrierInserter {
     MemoryEffects of_body;
     Stmt body = place(loop.body, of_body);
     append(inner, std::move(of_body));
-    const auto may_meet = [&](const ThreadAccess& first, const ThreadAccess& second) {
-      return conflicts_.may_conflict(first, second, around_);
+    const auto may_meet = [&](const auto& conflicts, const auto& first, const auto& second) {
+      return conflicts.may_conflict(first, second, around_);
     };
     const auto scope = wanted_barrier(inner.last, inner.first, may_meet);
     if (scope) {
       // The condition reads, too: before it is asked again, and after it was.
-      body = seq({block_barrier(*scope), std::move(body), block_barrier(*scope)});
-      inner.always_waits = inner.has_barrier = true;
+      body = seq({barrier(*scope), std::move(body), barrier(*scope)});
+      inner.has_barrier = true;
     }
     if (inner.has_barrier) {
       require_reached(same_in_all(loop.condition) && !leaves_loop(loop.body), loop.span,
                       "a while loop", "runs as often as the thread says");
     }
-    inner.always_waits = false;
+    inner.always_waits = inner.waits_in_warp = false;
     append(effects, std::move(inner));
     return body.same_as(loop.body) ? Stmt(&loop) : with_body(Stmt(&loop), std::move(body));
   }
@@ -322,6 +350,7 @@ class BarrierInserter {
     MemoryEffects both{.first = then_effects.first,
                        .last = then_effects.last,
                        .always_waits = then_effects.always_waits && else_effects.always_waits,
+                       .waits_in_warp = then_effects.waits_in_warp && else_effects.waits_in_warp,
                        .has_barrier = has_barrier};
     join(both.first, else_effects.first);
     join(both.last, else_effects.last);
@@ -415,6 +444,7 @@ class BarrierInserter {
   }
 
   ThreadConflicts conflicts_;
+  std::optional<WarpConflicts> warps_;         ///< None where a block has no whole warps.
   std::unordered_set<const Object*> written_;  ///< By pointer.
   std::unordered_set<const Object*> own_;      ///< Variables that differ from thread to thread.
   /// The kernel reads global memory that it writes: each barrier orders that as well, since what
@@ -425,7 +455,7 @@ class BarrierInserter {
 
 }  // namespace
 
-Ptr<PrimFunc> insert_barriers(const Ptr<PrimFunc>& func) {
+Ptr<PrimFunc> insert_barriers(const Ptr<PrimFunc>& func, int warp_size) {
   if (!has_launch(func->body)) return func;
   Rewriter rewrite;
   rewrite.on<For>([&](const For& loop) -> Stmt {
@@ -433,7 +463,7 @@ Ptr<PrimFunc> insert_barriers(const Ptr<PrimFunc>& func) {
     if (!is_launch_loop(stmt)) return rewrite.children(loop);
     Launch launch = launch_of(stmt);
     if (launch.threads.empty()) return stmt;
-    launch.body = BarrierInserter(launch).run(launch.body);
+    launch.body = BarrierInserter(launch, warp_size).run(launch.body);
     return launch_stmt(launch);
   });
   return rewrite.body_of(func);

@@ -130,6 +130,58 @@ TEST(insert_barriers, fences_memory_of_the_device_where_that_is_what_threads_exc
             std::string::npos);
 }
 
+/// The barriers of `body`, run by four warps along y, in their order.
+std::string barriers_of_warps(const std::string& body) {
+  const auto func = parse_function(R"(@T.prim_func
+def main(A: T.Buffer((8, 4, 32), "float32"), B: T.Buffer((8, 4, 32), "float32")):
+    S = T.decl_buffer((4, 32), scope="shared")
+    for w in T.thread_binding(4, thread="threadIdx.y"):
+        for t in T.thread_binding(32, thread="threadIdx.x"):
+)" + body);
+  const std::string text = script(insert_barriers(func, 32));
+  std::string found;
+  for (std::size_t at = 0; (at = text.find("sync(\"", at)) != std::string::npos;) {
+    at += 6;
+    found += text.substr(at, text.find('"', at) - at) + " ";
+  }
+  return found;
+}
+
+TEST(insert_barriers, lets_a_warp_wait_where_its_threads_alone_meet) {
+  EXPECT_EQ(barriers_of_warps(R"(            S[w, t] = A[0, w, t]
+            B[0, w, t] = S[w, 31 - t]
+)"),
+            "warp ");
+  EXPECT_EQ(barriers_of_warps(R"(            S[w, t] = A[0, w, t]
+            B[0, w, t] = S[3 - w, t]
+)"),
+            "shared ");
+  EXPECT_EQ(barriers_of_warps(R"(            for k in range(8):
+                S[w, t] = A[k, w, t]
+                B[k, w, t] = S[w, 31 - t]
+)"),
+            "warp warp ");
+}
+
+TEST(insert_barriers, remembers_across_a_wait_of_warps_what_others_have_written) {
+  EXPECT_EQ(barriers_of_warps(R"(            S[w, t] = A[0, w, t]
+            B[0, w, t] = S[w, 31 - t]
+            B[1, w, t] = S[3 - w, t]
+)"),
+            "warp shared ");
+  EXPECT_EQ(barriers_of_warps(R"(            S[w, t] = A[0, w, t]
+            B[0, w, t] = S[w, 31 - t]
+            B[1, w, t] = S[w, t // 2]
+)"),
+            "warp ");
+  EXPECT_EQ(barriers_of_warps(R"(            for k in range(8):
+                S[w, t] = A[k, w, t]
+                B[k, w, t] = S[w, 31 - t]
+            B[0, w, t] = S[3 - w, t]
+)"),
+            "warp warp shared ");
+}
+
 TEST(insert_barriers, keeps_those_of_the_program) {
   EXPECT_EQ(barriers_in(with_barriers(R"(        S[t] = A[0, t]
         T.tvm_storage_sync("shared")

@@ -115,7 +115,7 @@ bool Partitioner::is_worth_it(const For& loop) const {
   const bool is_small =
       inside.levels <= max_loops_outside && inside.statements <= max_statements_copied;
   return inside.has_conditions && (is_small || hinted_ == loop.loop_var.get()) &&
-         !leaves_loop(loop.body) && !has_block_barrier(loop.body);
+         !leaves_loop(loop.body) && !has_barrier(loop.body);
 }
 
 /// True when the condition differs between lanes of a vectorized loop inside.

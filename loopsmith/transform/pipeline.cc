@@ -82,7 +82,7 @@ constexpr Pass lowering[] = {
     {"unify_threads", run<unify_threads>, Form::loops},
     {"compact_thread_memory", run<compact_thread_memory>, Form::loops},
     {"shuffles_in_memory", run_with<&LowerOptions::warp_size, shuffles_in_memory>, Form::loops},
-    {"insert_barriers", run<insert_barriers>, Form::loops},
+    {"insert_barriers", run_with<&LowerOptions::warp_size, insert_barriers>, Form::loops},
     // After it is known where threads wait for what others have copied.
     {"lower_async_copies", run_with<&LowerOptions::async_copies, lower_async_copies>, Form::loops},
     // After barriers were placed by what the loops of instructions access.

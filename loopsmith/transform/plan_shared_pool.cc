@@ -144,7 +144,7 @@ class PoolPlanner {
     if (const Stmt body = body_in_line(stmt)) {
       return with_body(stmt, with_barriers(body, waits_before, at));
     }
-    return waits_before[at++] ? seq({block_barrier(MemoryScope::shared), stmt}) : stmt;
+    return waits_before[at++] ? seq({barrier(MemoryScope::shared), stmt}) : stmt;
   }
 
   void annotate() {

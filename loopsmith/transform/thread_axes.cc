@@ -34,23 +34,28 @@ Stmt memory_or_name_body(const Stmt& stmt) {
 
 }  // namespace
 
-bool is_block_barrier(const Expr& value) {
+bool is_barrier(const Expr& value) {
   const auto* call = value.as<Call>();
-  if (!call || call->op != op("tvm_storage_sync")) return false;
-  const auto* scope = call->args.empty() ? nullptr : call->args[0].as<StringImm>();
+  return call && call->op == op("tvm_storage_sync");
+}
+
+bool is_block_barrier(const Expr& value) {
+  if (!is_barrier(value)) return false;
+  const Call& sync = *value.as<Call>();
+  const auto* scope = sync.args.empty() ? nullptr : sync.args[0].as<StringImm>();
   return !scope || memory_scope(scope->value) != MemoryScope::warp;
 }
 
-Stmt block_barrier(MemoryScope scope) {
+Stmt barrier(MemoryScope scope) {
   const Expr name = string_imm(std::string(name_of(scope)));
   return make(Evaluate{.value = call(i32, op("tvm_storage_sync"), {name})});
 }
 
-bool has_block_barrier(const Stmt& stmt) {
+bool has_barrier(const Stmt& stmt) {
   bool found = false;
   pre_order_visit(stmt, [&](const Ref& ref) {
     const auto* evaluate = ref.as<Evaluate>();
-    found = found || (evaluate && is_block_barrier(evaluate->value));
+    found = found || (evaluate && is_barrier(evaluate->value));
     return !found && !is_expr(*ref.get());
   });
   return found;

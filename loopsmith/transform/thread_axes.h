@@ -16,12 +16,15 @@ bool is_launch_loop(const Stmt& stmt);
 /// True when a loop over threads or blocks is in `stmt`.
 bool has_launch(const Stmt& stmt);
 
+/// True when `value` makes the threads of a block, or of each warp, wait for each other.
+bool is_barrier(const Expr& value);
 /// True when `value` makes the threads of a block wait for each other.
 bool is_block_barrier(const Expr& value);
-/// A barrier of the threads of a block: of their accesses to memory of a scope.
-Stmt block_barrier(MemoryScope scope);
+/// A barrier for accesses to memory of a scope: of the threads of a block, or of those of each warp
+/// (`MemoryScope::warp`).
+Stmt barrier(MemoryScope scope);
 /// True when threads wait for each other in `stmt`.
-bool has_block_barrier(const Stmt& stmt);
+bool has_barrier(const Stmt& stmt);
 
 /// True of a product that four warps do together, `ptx_mma` of shape m64n...
 bool multiplies_in_warpgroups(const Call& call);

@@ -13,6 +13,8 @@ struct ThreadAccess {
   Stmt nest;
   bool is_opaque = false;  ///< It may use any memory.
   bool is_atomic = false;  ///< An update in one step.
+  /// The threads of a warp wait for each other between it and what it is compared with.
+  bool is_ordered_in_warp = false;
 };
 
 /// Answers for the threads of one launch.

@@ -60,11 +60,14 @@ void CWriter::begin_kernel(const Stmt& body) {
 
 /// tvm_storage_sync(scope).
 void CWriter::wait_for_threads(const Call& call) {
-  const auto* scope = call.args.empty() ? nullptr : call.args[0].as<StringImm>();
-  const bool is_global = scope && memory_scope(scope->value) == MemoryScope::global;
+  const auto* name = call.args.empty() ? nullptr : call.args[0].as<StringImm>();
+  const MemoryScope scope = name ? memory_scope(name->value) : MemoryScope::shared;
   // Products of four warps see shared memory in another way than threads do.
   if (multiplies_in_warpgroups_) line(module_.helpers.instruction("ls_fence_for_products") + "();");
-  line(is_global ? module_.dialect.global_barrier : module_.dialect.barrier);
+  const CDialect& dialect = module_.dialect;
+  if (scope == MemoryScope::warp && !dialect.warp_barrier.empty())
+    return line(dialect.warp_barrier);
+  line(scope == MemoryScope::global ? dialect.global_barrier : dialect.barrier);
 }
 
 void CWriter::allocate_on_device(const Allocate& allocate) {

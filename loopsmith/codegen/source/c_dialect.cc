@@ -153,6 +153,7 @@ constexpr CDialect cuda_dialect{
     .shared_pool = "LS_SHARED_POOL({});",
     .barrier = "__syncthreads();",
     .global_barrier = "__syncthreads();",
+    .warp_barrier = "__syncwarp();",
     .block_index = "blockIdx.{1}",
     .thread_index = "threadIdx.{1}",
     .atomic = "atomic{4}(({0}), {1})",

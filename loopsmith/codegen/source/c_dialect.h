@@ -25,6 +25,7 @@ struct CDialect {
   std::string_view shared_pool = {};
   std::string_view barrier;                    ///< For shared memory.
   std::string_view global_barrier;             ///< For all memory.
+  std::string_view warp_barrier = {};          ///< Of a warp. Empty: there are no warps.
   std::string_view block_index, thread_index;  ///< {0}: 0, 1, 2; {1}: x, y, z.
   /// An update in one step; {0}: the type and address, {1}: the operand, {3}: add, min, ...,
   /// {4}: Add, Min, ...

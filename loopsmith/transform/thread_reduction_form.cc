@@ -148,22 +148,23 @@ std::optional<ThreadReduction> find_thread_reduction(
 }
 
 std::optional<WarpGroup> warps_of(const ThreadReduction& reduction, int warp_size) {
-  const Ptr<For>& threads = reduction.threads[0];
-  if (reduction.threads.size() != 1 || thread_axis_of(*threads) != ThreadAxis::thread_x ||
-      !is_reached_by_all(reduction)) {
-    return {};
-  }
+  const Ptr<For>& threads = reduction.threads.back();
+  if (thread_axis_of(*threads) != ThreadAxis::thread_x || !is_reached_by_all(reduction)) return {};
   const auto is_launch = [](const Ref& ref) {
     const auto* loop = ref.as<For>();
     return loop && is_launch_loop(Stmt(loop));
   };
   const std::int64_t* count = as_int(threads->extent);
-  if (!count) return {};
+  if (!count || (reduction.threads.size() > 1 && *count % warp_size != 0)) return {};
   const auto root = std::ranges::find_if(reduction.around, is_launch);
   const Ref kernel = root == reduction.around.end() ? Ref(threads) : *root;
-  // Lanes are numbers along x, so each loop over x has to have as many. Where a warp has lanes of
-  // several y or z, none of these may be left out either.
+  // Lanes are numbers along x, so no loop over x may have more. Where a warp has lanes of several
+  // y or z, none of these may be left out either.
   const bool is_along_x = *count % warp_size == 0;
+  const auto has_more = [](const For& loop, const For& other) {
+    const std::int64_t *extent = as_int(loop.extent), *limit = as_int(other.extent);
+    return !extent || !limit || *extent > *limit;
+  };
   bool are_as_many = true;
   pre_order_visit(kernel, [&](const Ref& ref) {
     const auto* loop = ref.as<For>();
@@ -175,11 +176,14 @@ std::optional<WarpGroup> warps_of(const ThreadReduction& reduction, int warp_siz
       };
       const auto outer = std::ranges::find_if(reduction.outer, is_same_axis);
       const Ptr<For>* around = is_x ? &threads : outer == reduction.outer.end() ? nullptr : &*outer;
-      are_as_many = are_as_many && around && structural_equal(loop->extent, (*around)->extent);
+      are_as_many = are_as_many && around && !has_more(*loop, **around);
     }
     return are_as_many && !is_expr(*ref.get());
   });
-  return are_as_many ? warp_group(*count, warp_size) : std::nullopt;
+  if (!are_as_many) return {};
+  std::int64_t all = 1;
+  for (const Ptr<For>& loop : reduction.threads) all *= *as_int(loop->extent);
+  return warp_group(all, warp_size);
 }
 
 bool uses_any_of(const Ref& expr, const std::vector<Ptr<Var>>& variables) {

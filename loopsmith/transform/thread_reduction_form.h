@@ -38,7 +38,8 @@ struct ThreadReduction {
 std::optional<ThreadReduction> find_thread_reduction(
     const Stmt& body, const std::function<bool(const std::string&)>& is_wanted);
 
-/// The groups in which warps do the reduction; none where it goes through memory.
+/// The groups in which warps do the reduction, whose threads are counted along x first; none where
+/// it goes through memory.
 std::optional<WarpGroup> warps_of(const ThreadReduction& reduction, int warp_size);
 
 /// True when `expr` uses one of the variables.

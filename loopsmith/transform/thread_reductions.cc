@@ -161,8 +161,8 @@ class ReductionWriter {
     }
     statements.push_back(steps);
     if (warps_) {
-      combine_lanes_of(loop->loop_var, warps_->lanes, statements);
-      statements.push_back(warps_->groups == 1 ? results_of(loop->loop_var)
+      combine_lanes_of(thread_number(), warps_->lanes, statements);
+      statements.push_back(warps_->groups == 1 ? results_of(thread_number())
                                                : guarded(is_first_lane(), share_own()));
     } else {
       statements.push_back(share_own());
@@ -170,7 +170,17 @@ class ReductionWriter {
     return with_body(stmt, seq(std::move(statements)));
   }
 
-  Expr thread_number() const { return cast(i32, reduction_.threads[0]->loop_var); }
+  /// Of those that are reduced over.
+  template <class Loops>
+  static Expr number_in(const Loops& threads) {
+    Expr number;
+    for (const Ptr<For>& loop : threads) {
+      const Expr index = cast(i32, loop->loop_var);
+      number = number.defined() ? number * cast(i32, loop->extent) + index : index;
+    }
+    return number;
+  }
+  Expr thread_number() const { return number_in(reduction_.threads); }
 
   Expr is_first_lane() const {
     return floormod(thread_number(), int_imm(i32, warps_->lanes)) == int_imm(i32, 0);
@@ -199,9 +209,13 @@ class ReductionWriter {
 
   /// What the warps have, combined by each of them, so that nobody waits again.
   Stmt combine_warps() const {
-    For loop = more_threads(0);
+    std::vector<Ptr<For>> loops;
+    for (std::size_t i = 0; i < reduction_.threads.size(); ++i) {
+      loops.push_back(make(more_threads(i)));
+    }
+    const Expr thread = number_in(loops);
     const int lanes = static_cast<int>(std::bit_ceil(static_cast<unsigned>(warps_->groups)));
-    const Expr lane = floormod(cast(i32, loop.loop_var), int_imm(i32, lanes));
+    const Expr lane = floormod(thread, int_imm(i32, lanes));
     Values at = index_;
     at.back() = lane;
     std::vector<Stmt> statements;
@@ -212,10 +226,11 @@ class ReductionWriter {
       }
       statements.push_back(store(own_[i], value, {0}));
     }
-    combine_lanes_of(loop.loop_var, lanes, statements);
-    statements.push_back(results_of(loop.loop_var));
-    loop.body = seq(std::move(statements));
-    return make(std::move(loop));
+    combine_lanes_of(thread, lanes, statements);
+    statements.push_back(results_of(thread));
+    Stmt body = seq(std::move(statements));
+    for (std::size_t i = loops.size(); i-- > 0;) body = with_body(Stmt(loops[i]), std::move(body));
+    return body;
   }
 
   /// The results, where each thread has them in memory of its own: stored by each, or by one.

@@ -58,6 +58,24 @@ TEST(thread_reductions, lets_lanes_of_a_warp_exchange_their_parts) {
   EXPECT_EQ(script(thread_reductions(func, 5)).find("shuffle"), std::string::npos);
 }
 
+TEST(thread_reductions, counts_warps_along_several_axes) {
+  const auto func = parse_function(R"(@T.prim_func
+def main(A: T.Buffer((3, 4, 32), "float32"), C: T.Buffer((3,), "float32")):
+    for b in T.thread_binding(3, thread="blockIdx.x"):
+        for y in T.thread_binding(4, thread="threadIdx.y"):
+            for x in T.thread_binding(32, thread="threadIdx.x"):
+                with T.block("C"):
+                    vb, vy, vx = T.axis.remap("SRR", [b, y, x])
+                    with T.init():
+                        C[vb] = T.float32(0)
+                    C[vb] = C[vb] + A[vb, vy, vx]
+)");
+  const std::string text = script(thread_reductions(func, 32));
+  EXPECT_NE(text.find("C_all = T.decl_buffer((4,)"), std::string::npos) << text;
+  interp::assert_same(func, lower_function(func, {.warp_size = 32, .verify = true}));
+  interp::assert_same(func, lower_function(func, {.warp_size = 8, .verify = true}));
+}
+
 TEST(thread_reductions, goes_through_memory_where_not_all_threads_come_by) {
   const auto func = parse_function(R"(@T.prim_func
 def main(A: T.Buffer((4, 16), "float32"), C: T.Buffer((4,), "float32")):

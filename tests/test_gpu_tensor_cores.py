@@ -192,6 +192,55 @@ def main(A: T.Buffer((16, 16), "float16"), C: T.Buffer((16, 16), "float16")):
     ) in str(error)
 
 
+SCALED = """
+@T.prim_func
+def main(A: T.Buffer((16, 16), "DTYPE"), C: T.Buffer((16, 16), "DTYPE")):
+    F = T.alloc_buffer((16, 16), "DTYPE", scope="wmma.SCOPE")
+    for b in T.thread_binding(1, thread="blockIdx.x"):
+        for x in T.thread_binding(32, thread="threadIdx.x"):
+            for g, h, e in T.grid(2, 2, 2):
+                with T.block("F"):
+                    vx, vg, vh, ve = T.axis.remap("SSSS", [x, g, h, e])
+                    F[ROW, COLUMN] = A[ROW, COLUMN]
+        for x in T.thread_binding(32, thread="threadIdx.x"):
+            for g, h, e in T.grid(2, 2, 2):
+                with T.block("C"):
+                    vx, vg, vh, ve = T.axis.remap("SSSS", [x, g, h, e])
+                    C[ROW, COLUMN] = F[ROW, COLUMN] * F[ROW, COLUMN]
+"""
+HELD = {
+    "accumulator": ("float32", "vx // 4 + vh * 8", "vx % 4 * 2 + ve + vg * 8"),
+    "matrix_a": ("float16", "vx // 4 + vh * 8", "vx % 4 * 2 + ve + vg * 8"),
+    "matrix_b": ("float16", "vx % 4 * 2 + ve + vh * 8", "vx // 4 + vg * 8"),
+}
+
+
+@gpu_devices.both
+@pytest.mark.parametrize("use", HELD)
+def test_threads_compute_with_elements_that_they_hold(target: str, use: str) -> None:
+    dtype, row, column = HELD[use]
+    text = SCALED.replace("DTYPE", dtype).replace("SCOPE", use)
+    sch = script(text.replace("ROW", row).replace("COLUMN", column))
+    a, c = RNG.random((16, 16)).astype(dtype), np.zeros((16, 16), dtype)
+    module = run(sch, target, a, c)
+    np.testing.assert_array_equal(c, a * a)
+    kernel = module.source(target).split("main_kernel(")[1]
+    if target == "cuda":
+        assert "__shared__" not in kernel and "__sync" not in kernel
+    by_interpreter = np.zeros_like(a)
+    ls.interp.run(sch.func, a, by_interpreter)
+    np.testing.assert_array_equal(c, by_interpreter)
+
+
+def test_elements_that_another_thread_holds_are_refused() -> None:
+    _, row, column = HELD["matrix_b"]
+    text = SCALED.replace("DTYPE", "float32").replace("SCOPE", "accumulator")
+    error = refused(script(text.replace("ROW", row).replace("COLUMN", column)))
+    assert error.code == "fragment_is_used_by_instructions"
+    assert "by threads that do not hold them" in str(error)
+    assert "let thread 4 a + b of 32 along x use elements of row a + 8 i" in str(error)
+
+
 def test_a_tile_that_is_loaded_transposed_and_multiplied_as_it_is_is_refused() -> None:
     text = on_tensor_cores(
         product("f16", "f32", trans=True), "f16", "f32", trans=True

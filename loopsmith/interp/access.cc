@@ -88,7 +88,7 @@ struct Place {
 /// Memory that is not plain: a thread's own copy, granules of another size, not from its start.
 [[gnu::noinline]] Place find_granules(Memory*& memory, const Access& access, std::int64_t place,
                                       std::int64_t offset_bits, Machine& machine) {
-  if (memory->is_per_thread && machine.thread() >= 0) memory = &memory->copy_of(machine.thread());
+  memory = &machine.seen(*memory);
   if (access.is_store && memory->is_read_only) {
     machine.fail_at(access.span, "memory_is_writable", hint("pass an array that may be written"),
                     fmt::format("store to {}: its memory is read-only", access.buffer->name));

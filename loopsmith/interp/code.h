@@ -153,6 +153,7 @@ struct Allocation {
   std::string name;
   DataType element;
   bool is_per_thread = false;        ///< Allocated outside of threads, each has its own.
+  bool is_per_warp = false;          ///< The same: each warp has.
   bool is_shared = false;            ///< Allocated inside of threads, all have the same.
   bool may_be_private = false;       ///< See `Memory`.
   bool may_be_of_blocks = false;     ///< See `Memory`.

@@ -168,15 +168,15 @@ void Compiler::store(const BufferStore& store) {
 Register Compiler::allocate(const Ptr<Var>& pointer, DataType element, Register count,
                             std::string_view name, MemoryScope scope, bool may_be_private) {
   const bool is_of_threads = is_shared_by_threads(scope);
+  const bool is_own = scope == MemoryScope::local || is_fragment(scope);
   code_.allocation_sites.push_back(
       {.name = std::string(name),
        .element = element,
-       // Of a fragment, too: before lowering, first threads of warps run what uses it.
-       .is_per_thread =
-           has_threads_ && !region_ && (scope == MemoryScope::local || is_fragment(scope)),
+       .is_per_thread = has_threads_ && !region_ && is_own,
+       .is_per_warp = is_fragment(scope),
        .is_shared = region_ && is_of_threads,
        .may_be_private = may_be_private && !is_of_threads,
-       .may_be_of_blocks = may_be_private && (is_of_threads || scope == MemoryScope::local)});
+       .may_be_of_blocks = may_be_private && (is_of_threads || is_own)});
   Instr instr{.run = allocate_handler(), .d = fresh(2), .a = count, .b = code_.allocations++};
   instr.data = &code_.allocation_sites.back();
   emit(instr);

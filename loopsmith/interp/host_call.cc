@@ -28,11 +28,10 @@ struct Lent {
 /// Where a pointer leads to, as an array; notes what may be written there.
 void lend(const Instr* at, const HostSite& site, const HostOperand& operand, const Word* r,
           Machine& machine, Lent& lent) {
-  Memory* memory = r[operand.value.reg].memory;
+  Memory* memory = &machine.seen(*r[operand.value.reg].memory);
   const int bits = stored_bits(operand.type);
   const std::int64_t skipped = operand.is_array ? r[operand.offset].i * bits : 0;
   const std::int64_t offset_bits = r[operand.value.reg + 1].i + skipped;
-  if (memory->is_per_thread && machine.thread() >= 0) memory = &memory->copy_of(machine.thread());
   const bool writes = !operand.is_read_only;
   if (writes && memory->is_read_only) {
     machine.fail(at, "memory_is_writable", hint("pass an array that may be written"),

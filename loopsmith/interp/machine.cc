@@ -128,6 +128,7 @@ Memory& Machine::allocate(int site, const Allocation& allocation, std::int64_t c
   memory->may_be_private = allocation.may_be_private;
   memory->may_be_of_blocks = allocation.may_be_of_blocks;
   memory->is_per_thread = allocation.is_per_thread && thread_ < 0;
+  memory->is_per_warp = allocation.is_per_warp;
   if (memory->is_per_thread) memory->plain_bits = 0;
   bytes_ += memory->size_bytes();
   return *memory;

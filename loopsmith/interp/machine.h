@@ -72,6 +72,12 @@ class Machine {
   // Threads of a block.
   /// Which one is running; -1: none.
   std::int64_t thread() const { return thread_; }
+  /// What the thread that is running has of memory: a copy of its own, one of its warp, or the same
+  /// as others.
+  Memory& seen(Memory& memory) const {
+    if (!memory.is_per_thread || thread_ < 0) return memory;
+    return memory.copy_of(memory.is_per_warp ? warp_ : thread_);
+  }
   Team* team() { return team_; }
   /// Runs what follows `at` in each thread of the region.
   void run_team(const ThreadRegion& region, const Instr* at);
@@ -138,6 +144,7 @@ class Machine {
   Turn turn_;
   Interleaving turns_;  ///< Of the outermost vectorized loop that is running.
   std::int64_t thread_ = -1;
+  std::int64_t warp_ = -1;  ///< The same of all threads along x.
   Team* team_ = nullptr;
   std::size_t team_levels_ = 0;  ///< Parallel loops that were open when its threads started.
   Word* r_ = nullptr;            ///< Register 0 of the current frame.

@@ -150,15 +150,15 @@ void Memory::cut_granules(int bits) {
   granules *= static_cast<std::int64_t>(parts);
   granule_bits = smaller;
   if (plain_bits) plain_bits = smaller;
-  for (auto& [thread, copy] : copies) copy->cut_granules(bits);
+  for (auto& [owner, copy] : copies) copy->cut_granules(bits);
 }
 
 std::int64_t Memory::size_bytes() const {
   return static_cast<std::int64_t>(storage.size() * 8 + written.size());
 }
 
-Memory& Memory::copy_of(std::int64_t thread) {
-  std::unique_ptr<Memory>& copy = copies[thread];
+Memory& Memory::copy_of(std::int64_t owner) {
+  std::unique_ptr<Memory>& copy = copies[owner];
   if (!copy) {
     copy = std::make_unique<Memory>();
     copy->name = name;

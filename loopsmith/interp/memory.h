@@ -61,8 +61,8 @@ struct Memory {
   int plain_bits = 8;
   /// Nobody may write: a constant, or an array that was lent for reading.
   bool is_read_only = false;
-  /// Each thread of a block has a copy of its own.
-  bool is_per_thread = false;
+  /// Each thread of a block has a copy of its own, or each warp: all threads along x.
+  bool is_per_thread = false, is_per_warp = false;
   /// Allocated by a block: lowering moves it to where it is used, so that iterations which read
   /// only what they wrote have memory of their own.
   bool may_be_private = false;
@@ -74,7 +74,7 @@ struct Memory {
   Zeroed<std::uint64_t> storage;  ///< What `bytes` leads to, if it is our own.
   Zeroed<std::uint8_t> written;   ///< For each granule; empty: all of them.
   Zeroed<Touched> touched;        ///< For each granule; empty: none.
-  std::unordered_map<std::int64_t, std::unique_ptr<Memory>> copies;  ///< By thread.
+  std::unordered_map<std::int64_t, std::unique_ptr<Memory>> copies;  ///< By thread or warp.
 
   /// Fresh memory never written.
   void allocate(std::string_view for_whom, DataType element, std::int64_t count, bool ring);
@@ -82,8 +82,8 @@ struct Memory {
   void cut_granules(int bits);
   /// The bytes that it takes here.
   std::int64_t size_bytes() const;
-  /// The copy of a thread, made at its first access.
-  Memory& copy_of(std::int64_t thread);
+  /// The copy of a thread or a warp, made at its first access.
+  Memory& copy_of(std::int64_t owner);
 };
 
 /// Reads and writes the element at `place`, counted in elements of `type`.

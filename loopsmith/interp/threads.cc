@@ -144,6 +144,9 @@ void Machine::run_turn(Team& team, std::size_t number) {
   for (std::size_t i = 0; i < fiber.indices.size(); ++i, scale += 20) {
     thread_ |= fiber.indices[i] << scale;
   }
+  // Threads along x, if there are any, are counted first.
+  const bool has_lanes = team.region.axes.front().axis == ThreadAxis::thread_x;
+  warp_ = has_lanes ? thread_ - fiber.indices.front() : thread_;
   if (options_.check_races) {
     Level& level = levels_.back();
     level.iteration = ++strand_;
@@ -214,7 +217,7 @@ void Machine::run_team(const ThreadRegion& region, const Instr* at) {
     if (options_.check_races) order_threads(team, runs, released == Released::block);
   }
   team_ = nullptr;
-  thread_ = -1;
+  thread_ = warp_ = -1;
   frames_ = std::move(outer);
   r_ = frame().r;
   if (options_.check_races) close_level();

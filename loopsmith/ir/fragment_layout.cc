@@ -7,10 +7,18 @@
 
 namespace loopsmith {
 
+namespace {
+
+// Operands of 8 bits lie four together, others two; results are like operands of 16 bits.
+bool lie_four_together(FragmentUse use, DataType dtype) {
+  return dtype.bits == 8 && use != FragmentUse::results;
+}
+
+}  // namespace
+
 FragmentLayout fragment_layout(FragmentUse use, DataType dtype, bool is_transposed, const Expr& t,
                                const Expr& r) {
-  // Operands of 8 bits lie four together, others two; results are like operands of 16 bits.
-  const bool has_bytes = dtype.bits == 8 && use != FragmentUse::results;
+  const bool has_bytes = lie_four_together(use, dtype);
   const Expr group = floordiv(t, 4), place = floormod(t, 4);
   const Expr neighbour = has_bytes ? place * 4 + floormod(r, 4) : place * 2 + floormod(r, 2);
   const Expr second = floormod(floordiv(r, 2), 2) * 8, fourth = floordiv(r, 4) * 8;
@@ -25,6 +33,15 @@ FragmentLayout fragment_layout(FragmentUse use, DataType dtype, bool is_transpos
   // Of the right operand the neighbours are steps of the sum, its rows.
   if ((use == FragmentUse::right) != is_transposed) std::swap(layout.row, layout.column);
   return layout;
+}
+
+Expr element_number(FragmentUse use, DataType dtype, bool is_transposed, Expr row, Expr column) {
+  if ((use == FragmentUse::right) != is_transposed) std::swap(row, column);
+  const auto upper = [](const Expr& index) { return floormod(floordiv(index, 8), 2); };
+  if (lie_four_together(use, dtype)) return floormod(column, 4) + upper(row) * 4;
+  if (use == FragmentUse::right) std::swap(row, column);
+  const Expr& neighbour = use == FragmentUse::right ? row : column;
+  return floormod(neighbour, 2) + upper(row) * 2 + upper(column) * 4;
 }
 
 }  // namespace loopsmith

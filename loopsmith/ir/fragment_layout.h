@@ -19,6 +19,10 @@ struct FragmentLayout {
 FragmentLayout fragment_layout(FragmentUse use, DataType dtype, bool is_transposed, const Expr& t,
                                const Expr& r);
 
+/// The number of an element of a tile in the thread that holds it; which one that is, the layout of
+/// this number says.
+Expr element_number(FragmentUse use, DataType dtype, bool is_transposed, Expr row, Expr column);
+
 /// The elements that are held, as the numbers of a warp and of its threads.
 inline constexpr std::int64_t threads_of_warp = 32, elements_of_thread = 8, fragment_size = 16;
 

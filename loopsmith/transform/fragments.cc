@@ -31,6 +31,9 @@ struct Demand {
   FragmentLayout at(const Expr& t, const Expr& r) const {
     return fragment_layout(use, dtype, orientation == Orientation::transposed, t, r);
   }
+  Expr number_of(const Expr& row, const Expr& column) const {
+    return element_number(use, dtype, orientation == Orientation::transposed, row, column);
+  }
 };
 
 /// The kernel of one launch.
@@ -70,27 +73,48 @@ class RegisterAllocator {
       analyzer_.bind(loop.loop_var, range(loop.min, loop.extent));
       return rewrite.children(loop);
     });
-    rewrite.on<BufferLoad>([&](const BufferLoad& node) -> Expr {
-      refuse_other_use(*node.buffer, node.span);
-      return rewrite.children(node);
-    });
-    rewrite.on<BufferStore>([&](const BufferStore& node) -> Stmt {
-      refuse_other_use(*node.buffer, node.span);
-      return rewrite.children(node);
-    });
+    rewrite.on<BufferLoad>(
+        [&](const BufferLoad& node) -> Expr { return rewrite.children(*held_element(node)); });
+    rewrite.on<BufferStore>(
+        [&](const BufferStore& node) -> Stmt { return rewrite.children(*held_element(node)); });
     return rewrite(body);
   }
 
  private:
-  static void refuse_other_use(const Buffer& buffer, const Span& span) {
-    require(!is_fragment(memory_scope(buffer)), ErrorKind::lower,
-            "fragment_is_used_by_instructions",
-            hint("tensorize what uses it by wmma_load_..., wmma_fill_..., wmma_sync_... or "
-                 "wmma_store_..."),
-            span,
-            "buffer {} is in {}, whose elements lie in many threads, and is used outside of "
-            "tensor intrinsics",
-            buffer.name, buffer.scope());
+  /// An access outside of instructions: to an element of the registers of the thread that names it.
+  template <class Access>
+  Ptr<Access> held_element(const Access& access) {
+    const Buffer& tile = *access.buffer;
+    if (!is_fragment(memory_scope(tile))) return Ptr<Access>(&access);
+    const std::size_t column = access.indices.size() - 1, row = column - 1;
+    for (const Demand& each : demands_for(tile)) {
+      const Expr number =
+          analyzer_.simplify(each.number_of(access.indices[row], access.indices[column]));
+      if (!is_warp_ || !is_held(each.at(cast(number.dtype(), thread_), number), access.indices))
+        continue;
+      demand(tile, each, access.span);
+      Access own = access;
+      own.buffer = registers_.at(&tile);
+      for (const std::size_t d : {row, column}) {
+        own.indices[d] = analyzer_.simplify(floordiv(own.indices[d], 16));
+      }
+      own.indices.push_back(number);
+      return make(std::move(own));
+    }
+    fail(ErrorKind::lower, "fragment_is_used_by_instructions",
+         hint("tensorize what uses it by wmma_load_..., wmma_fill_..., wmma_sync_... or "
+              "wmma_store_..., or let thread 4 a + b of 32 along x use elements of row a + 8 i and "
+              "column 2 b + 8 j + (0 or 1) of the results"),
+         access.span,
+         "buffer {} is in {}, whose elements lie in many threads, and is used outside of "
+         "tensor intrinsics by threads that do not hold them",
+         tile.name, tile.scope());
+  }
+
+  bool is_held(const FragmentLayout& place, const std::vector<Expr>& indices) {
+    const std::size_t last = indices.size() - 1;
+    return analyzer_.can_prove_equal(floormod(indices[last - 1], 16), place.row) &&
+           analyzer_.can_prove_equal(floormod(indices[last], 16), place.column);
   }
 
   /// The allocation of an array of each thread, and what it takes the place of.
@@ -165,10 +189,10 @@ class RegisterAllocator {
                                  const Ptr<Var>& r, const AttrStmt& mark) {
     for (const Demand& each : demands_for(tile)) {
       if (!lies_as(each, indices, r)) continue;
-      demand(tile, each, mark);
+      demand(tile, each, mark.span);
       return element(indices, r, Expr(r));
     }
-    refuse_layout(tile, mark);
+    refuse_layout(tile, mark.span);
   }
 
   /// The layouts that instructions know for tiles of a scope.
@@ -212,15 +236,15 @@ class RegisterAllocator {
     return made;
   }
 
-  void demand(const Buffer& tile, const Demand& wanted, const AttrStmt& mark) {
+  void demand(const Buffer& tile, const Demand& wanted, const Span& span) {
     const auto [known, is_new] = layouts_.try_emplace(&tile, wanted.orientation);
-    if (!is_new && known->second != wanted.orientation) refuse_layout(tile, mark);
+    if (!is_new && known->second != wanted.orientation) refuse_layout(tile, span);
   }
 
-  [[noreturn]] static void refuse_layout(const Buffer& tile, const AttrStmt& mark) {
+  [[noreturn]] static void refuse_layout(const Buffer& tile, const Span& span) {
     fail(ErrorKind::lower, "fragment_has_one_layout",
          hint("load and multiply it by intrinsics of one kind, both with _trans or both without"),
-         mark.span, "elements of buffer {} in {} lie in other threads than an instruction asks for",
+         span, "elements of buffer {} in {} lie in other threads than an instruction asks for",
          tile.name, tile.scope());
   }
 
@@ -325,12 +349,12 @@ class RegisterAllocator {
         return analyzer_.can_prove_equal(load.indices[d], from[d] + cast(from[d].dtype(), k));
       };
       const bool is_last = counts_steps(last);
-      if (!is_last && !counts_steps(last - 1)) refuse_layout(*load.buffer, mark);
+      if (!is_last && !counts_steps(last - 1)) refuse_layout(*load.buffer, mark.span);
       const bool is_transposed = is_last == (side == 1);
       demand(*load.buffer,
              {side == 0 ? FragmentUse::left : FragmentUse::right,
               is_transposed ? Orientation::transposed : Orientation::as_is, load.buffer->dtype},
-             mark);
+             mark.span);
       of_operand[side] = from;
       for (std::size_t d = last - 1; d <= last; ++d) {
         of_operand[side][d] = analyzer_.simplify(floordiv(from[d], 16));

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fragments before they are registers: shared out to the threads of a warp, or kept in memory.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
 #include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
@@ -64,30 +69,116 @@ Stmt spread(const AttrStmt& mark) {
   return make(std::move(threads));
 }
 
+/// Puts fragments into memory that the threads of a block share. Each warp has a part of its own,
+/// whether the program says so by an index or not.
+class FragmentMover {
+ public:
+  FragmentMover() {
+    rewrite_.on<For>([&](const For& loop) -> Stmt {
+      if (!is_over_warps(loop)) return rewrite_.children(loop);
+      warps_.push_back(&loop);
+      rewrite_.forget();  // What is inside is that of other warps.
+      Stmt made = rewrite_.children(loop);
+      rewrite_.forget();
+      warps_.pop_back();
+      return made;
+    });
+    rewrite_.on<Allocate>([&](const Allocate& node) -> Stmt {
+      const auto* decl = node.body.as<DeclBuffer>();
+      if (!decl || !is_fragment(memory_scope(*node.buffer_var))) return rewrite_.children(node);
+      return in_shared_memory(node, *decl);
+    });
+    rewrite_.on<BufferLoad>(
+        [&](const BufferLoad& node) -> Expr { return in_place(*rewrite_.children(node), node); });
+    rewrite_.on<BufferStore>(
+        [&](const BufferStore& node) -> Stmt { return in_place(*rewrite_.children(node), node); });
+  }
+
+  Ptr<PrimFunc> run(const Ptr<PrimFunc>& func) { return rewrite_.body_of(func); }
+
+ private:
+  struct Moved {
+    Ptr<Buffer> buffer;
+    std::map<ThreadAxis, Expr> warps;  ///< How many there are along axes that are indices now.
+  };
+
+  static bool is_over_warps(const For& loop) {
+    const ThreadAxis axis = thread_axis_of(loop);
+    return axis == ThreadAxis::thread_y || axis == ThreadAxis::thread_z;
+  }
+
+  Stmt in_shared_memory(const Allocate& node, const DeclBuffer& decl) {
+    Moved moved{.warps = untold_warps(node.body, decl.buffer)};
+    Buffer made = *decl.buffer;
+    made.data = with_scope(*node.buffer_var, MemoryScope::shared);
+    for (const auto& [axis, extent] : moved.warps) {
+      if (!made.strides.empty()) {
+        made.strides.insert(made.strides.begin(), made.strides[0] * made.shape[0]);
+      }
+      made.shape.insert(made.shape.begin(), extent);
+    }
+    moved.buffer = make(std::move(made));
+    moved_[decl.buffer.get()] = moved;
+    Allocate copy = node;
+    copy.buffer_var = moved.buffer->data;
+    copy.extents = moved.buffer->shape;
+    rewrite_.replace_variable(node.buffer_var, copy.buffer_var);
+    rewrite_.forget();
+    copy.body = make(DeclBuffer{.buffer = moved.buffer, .body = rewrite_(decl.body)});
+    return make(std::move(copy));
+  }
+
+  /// The loops over warps around an access to the buffer that does not say which warp's it is.
+  static std::map<ThreadAxis, Expr> untold_warps(const Stmt& body, const Ptr<Buffer>& buffer) {
+    std::map<ThreadAxis, Expr> found;
+    pre_order_visit(body, [&](const Ref& ref) {
+      const auto* loop = ref.as<For>();
+      if (!loop || !is_over_warps(*loop)) return true;
+      pre_order_visit(loop->body, [&](const Ref& inside) {
+        const auto* load = inside.as<BufferLoad>();
+        const auto* store = inside.as<BufferStore>();
+        const bool is_access =
+            (load && load->buffer.same_as(buffer)) || (store && store->buffer.same_as(buffer));
+        if (!is_access) return true;
+        const auto& indices = load ? load->indices : store->indices;
+        if (std::ranges::none_of(
+                indices, [&](const Expr& index) { return uses_variable(index, loop->loop_var); })) {
+          Expr& extent = found[thread_axis_of(*loop)];
+          extent = extent.defined() ? max(extent, loop->extent) : loop->extent;
+        }
+        return true;
+      });
+      return true;
+    });
+    return found;
+  }
+
+  template <class Access>
+  Ptr<Access> in_place(const Access& made, const Access& node) const {
+    const auto found = moved_.find(node.buffer.get());
+    if (found == moved_.end()) return Ptr<Access>(&made);
+    Access copy = made;
+    copy.buffer = found->second.buffer;
+    for (const auto& [axis, extent] : found->second.warps) {
+      const auto around = std::ranges::find_if(
+          warps_, [&](const For* loop) { return thread_axis_of(*loop) == axis; });
+      const Expr first = int_imm(extent.dtype(), 0);
+      copy.indices.insert(copy.indices.begin(),
+                          around == warps_.end() ? first : Expr((*around)->loop_var));
+    }
+    return make(std::move(copy));
+  }
+
+  Rewriter rewrite_;
+  std::vector<const For*> warps_;  ///< The loops over them around a node.
+  std::unordered_map<const Object*, Moved> moved_;
+};
+
 }  // namespace
 
 Ptr<PrimFunc> fragments_in_shared_memory(const Ptr<PrimFunc>& func, bool has_tensor_cores) {
   if (has_tensor_cores || !has_fragments(func->body)) return func;
-  Rewriter rewrite;
-  rewrite.on<Allocate>([&](const Allocate& node) -> Stmt {
-    if (!is_fragment(memory_scope(*node.buffer_var))) return rewrite.children(node);
-    Allocate copy = node;
-    copy.buffer_var = with_scope(*node.buffer_var, MemoryScope::shared);
-    rewrite.replace_variable(node.buffer_var, copy.buffer_var);
-    rewrite.forget();
-    if (const auto* decl = node.body.as<DeclBuffer>()) {
-      Buffer moved = *decl->buffer;
-      moved.data = copy.buffer_var;
-      const Ptr<Buffer> buffer = make(std::move(moved));
-      rewrite.replace_buffer(decl->buffer, buffer);
-      rewrite.forget();
-      copy.body = make(DeclBuffer{.buffer = buffer, .body = rewrite(decl->body)});
-    } else {
-      copy.body = rewrite(node.body);
-    }
-    return make(std::move(copy));
-  });
-  return rewrite.body_of(func);
+  return FragmentMover().run(func);
 }
 
 Ptr<PrimFunc> spread_over_warps(const Ptr<PrimFunc>& func) {

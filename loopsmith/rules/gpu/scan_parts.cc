@@ -14,9 +14,11 @@
 namespace loopsmith::gpu {
 namespace {
 
-constexpr std::int64_t threads_of_parts = 64;
-/// Neighbouring threads read memory that is so far apart; long parts leave threads without work.
-constexpr std::int64_t length_of_part = 128;
+constexpr std::int64_t threads_of_parts = 256;
+/// Neighbouring threads read memory that is so far apart. Of a long scan all lines that the threads
+/// of a multiprocessor read are to stay in its cache until they are read to the end: 64 bytes for
+/// each of 2048 threads. Of others fewer parts, and so fewer kernels, take less time.
+constexpr std::int64_t length_of_part = 16, length_of_few = 128, long_scan = 1 << 20;
 /// Shorter scans are done sooner by one thread.
 constexpr std::int64_t short_scan = 1024, short_carry = 64;
 
@@ -26,7 +28,9 @@ class ScanCutter {
 
   /// What parts begin with is a scan of their totals, which is cut into parts again.
   void cut(LoopRV loop) {
-    const auto [totals, carries, parts] = parallel_scan(schedule_, loop, length_of_part).take<3>();
+    const bool is_long = count(schedule_, {loop}).value_or(long_scan) >= long_scan;
+    const std::int64_t length = is_long ? length_of_part : length_of_few;
+    const auto [totals, carries, parts] = parallel_scan(schedule_, loop, length).take<3>();
     for (const LoopRV each : {totals, parts}) bind_parts(each);
     const bool is_short = count(schedule_, {carries}).value_or(short_scan) <= short_carry;
     if (!is_short && attempt(schedule_, [&] { cut(carries); })) return;

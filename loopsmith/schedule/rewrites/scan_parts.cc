@@ -8,7 +8,7 @@
 namespace loopsmith {
 namespace {
 
-/// Totals of commutative operations are collected in lanes.
+/// Totals of commutative operations are collected in lanes, where parts are longer than these.
 constexpr std::int64_t lanes = 16;
 
 class ScanBuilder {
@@ -31,10 +31,11 @@ class ScanBuilder {
   ScanParts build() && {
     const DataType value = recurrence_.buffer->dtype;
     const bool is_linear = !recurrence_.combiner;
-    total_ = buffer("total", {parts_, int_imm(type_, is_linear ? 1 : lanes)}, value);
+    total_ = buffer("total", {parts_}, value);
     if (is_linear) factor_ = buffer("factor", {parts_}, value);
     carry_ = buffer("carry", {analyzer_.simplify(parts_ + int_imm(type_, 1))}, value);
-    found_.totals = is_linear ? linear_totals() : combined_totals();
+    const bool has_lanes = !is_linear && *as_int(length_) > lanes;
+    found_.totals = has_lanes ? totals_in_lanes() : totals_in_order();
     found_.carries = carries();
     found_.parts = parts();
     if (recurrence_.is_in_place) {
@@ -75,38 +76,55 @@ class ScanBuilder {
     return for_loop(part, zero(), parts_, seq(std::move(body)));
   }
 
-  Stmt combined_totals() {
+  /// Lanes are memory of the part alone.
+  Stmt totals_in_lanes() {
     const Ptr<Var> part = variable("total"), step = variable("step"), lane = variable("lane"),
                    start = variable("start"), other = variable("lane_sum");
     const DataType value = recurrence_.buffer->dtype;
     const Combiner combiner = *recurrence_.combiner;
     const Expr width = int_imm(type_, lanes);
-    const Stmt begin = for_loop(start, zero(), width,
-                                store(total_, neutral_element(combiner, value), {part, start}),
-                                ForKind::vectorized);
-    const Stmt update = store(
-        total_, combined(combiner, load(total_, {part, lane}), recurrence_.operand), {part, lane});
+    const std::string name = recurrence_.buffer->name + "_lanes";
+    const Ptr<Buffer> own =
+        decl_buffer({width}, value, schedule_.fresh_buffer_name(function_, name));
+    const Stmt begin =
+        for_loop(start, zero(), width, store(own, neutral_element(combiner, value), {start}),
+                 ForKind::vectorized);
+    const Stmt update =
+        store(own, combined(combiner, load(own, {lane}), recurrence_.operand), {lane});
     const Stmt lanes_at_once = for_loop(
         lane, zero(), width, in_iteration(part, step * width + lane, update), ForKind::vectorized);
     const Expr steps = analyzer_.simplify(floordiv(length_, width)), first = zero();
-    const Expr joined =
-        combined(combiner, load(total_, {part, first}), load(total_, {part, other}));
+    const Expr joined = combined(combiner, load(own, {first}), load(own, {other}));
     const Expr one = int_imm(type_, 1);
-    const Stmt join = for_loop(other, one, width - one, store(total_, joined, {part, first}));
-    return over_parts(part, {begin, for_loop(step, zero(), steps, lanes_at_once), join});
+    const Stmt join = for_loop(other, one, width - one, store(own, joined, {first}));
+    const Stmt all = seq({begin, for_loop(step, zero(), steps, lanes_at_once), join,
+                          store(total_, load(own, {first}), {part})});
+    return over_parts(part, {make(Allocate{.dtype = value,
+                                           .extents = own->shape,
+                                           .condition = true,
+                                           .buffer_var = own->data,
+                                           .body = make(DeclBuffer{.buffer = own, .body = all})})});
   }
 
-  Stmt linear_totals() {
+  Stmt totals_in_order() {
     const Ptr<Var> part = variable("total"), step = variable("step");
     const DataType value = recurrence_.buffer->dtype;
-    const Expr total = load(total_, {part, zero()}), factor = load(factor_, {part});
-    const Stmt begin = seq({store(total_, const_of(value, 0), {part, zero()}),
-                            store(factor_, const_of(value, 1), {part})});
-    const Stmt update =
-        seq({store(total_, recurrence_.factor * total + recurrence_.operand, {part, zero()}),
-             store(factor_, factor * recurrence_.factor, {part})});
-    return over_parts(part,
-                      {begin, for_loop(step, zero(), length_, in_iteration(part, step, update))});
+    const Expr total = load(total_, {part});
+    std::vector<Stmt> begin, update;
+    if (recurrence_.combiner) {
+      const Combiner combiner = *recurrence_.combiner;
+      begin = {store(total_, neutral_element(combiner, value), {part})};
+      update = {store(total_, combined(combiner, total, recurrence_.operand), {part})};
+    } else {
+      const Expr factor = load(factor_, {part});
+      begin = {store(total_, const_of(value, 0), {part}),
+               store(factor_, const_of(value, 1), {part})};
+      update = {store(total_, recurrence_.factor * total + recurrence_.operand, {part}),
+                store(factor_, factor * recurrence_.factor, {part})};
+    }
+    begin.push_back(
+        for_loop(step, zero(), length_, in_iteration(part, step, seq(std::move(update)))));
+    return over_parts(part, std::move(begin));
   }
 
   /// Indices as they are in the first iteration.
@@ -127,12 +145,12 @@ class ScanBuilder {
     if (!recurrence_.combiner) {
       // A factor that has grown beyond all bounds leaves nothing as it is.
       const Expr nothing = const_of(recurrence_.buffer->dtype, 0);
-      const Expr factor = load(factor_, {part}), total = load(total_, {part, zero()});
+      const Expr factor = load(factor_, {part}), total = load(total_, {part});
       const Expr value =
           select(before == nothing || factor == nothing, total, factor * before + total);
       return seq({begin, over_parts(part, {store(carry_, value, {next})})});
     }
-    const Expr joined = combined(*recurrence_.combiner, before, load(total_, {part, zero()}));
+    const Expr joined = combined(*recurrence_.combiner, before, load(total_, {part}));
     return seq({begin, over_parts(part, {store(carry_, joined, {next})})});
   }
 

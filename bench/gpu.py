@@ -11,13 +11,14 @@ a function to source is measured, without NVRTC, by processor time.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +27,9 @@ import numpy as np
 from measure import print_table
 
 import loopsmith as ls
-from loopsmith import te
+from loopsmith import te, tir
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "examples" / "gpu"))
 
 ROUNDS = 3
 RNG = np.random.default_rng(1)
@@ -38,11 +41,13 @@ class Row(NamedTuple):
     """A program, what the peer is asked for, and what the program is to reach."""
 
     name: str
-    tensors: list[te.Tensor]
+    tensors: list[te.Tensor] | tir.Schedule
     request: dict[str, Any]
     expected: Callable[..., np.ndarray]
     operations: float = 0.0  # Of arithmetic; 0 where bytes count.
     goal: float = 0.92
+    operands: Sequence[np.ndarray] = ()  # With a schedule: what it is called with.
+    bytes: int = 0  # What has to be moved, where it is not all of the arrays.
 
 
 def exact(array: np.ndarray) -> np.ndarray:
@@ -181,6 +186,32 @@ def attention(n: int, batch: int = 64, width: int = 64) -> Row:
     )
 
 
+def scheduled(module: str, name: str, goal: float = 0.92, **sizes: int) -> Row:
+    """An example with a schedule by hand, of examples/gpu; what it is to compute is known there."""
+    example = getattr(importlib.import_module(module), name)(**sizes)
+    request = {"name": name, "n": 0, **sizes}
+    of_scores = name == "copies_ahead"
+    operations = 4.0 * sizes["heads"] * sizes["tokens"] ** 2 * sizes["width"] if of_scores else 0.0
+    return Row(
+        name.replace("_", " "),
+        example.program,
+        request,
+        lambda *_: exact(example.expected),
+        operations,
+        goal,
+        example.operands,
+        # Of a paged cache, the tokens that there are.
+        2
+        * 2
+        * int(example.operands[4].sum())
+        * sizes["heads"]
+        // sizes["shared_by"]
+        * sizes["width"]
+        if name == "by_pages"
+        else 0,
+    )
+
+
 def rows(is_quick: bool) -> list[Callable[[], Row]]:
     """Return what makes each row, so that one that fails is a line."""
     sizes = (1024,) if is_quick else (512, 1024, 2048, 4096, 8192)
@@ -193,7 +224,15 @@ def rows(is_quick: bool) -> list[Callable[[], Row]]:
         copy, elements, softmax, layer_norm, transpose, row_sums, column_sums, total, prefix_sum,
     )  # fmt: skip
     made += [lambda make=make: make(n) for make in streams]
-    return [*made, lambda: attention(512 if is_quick else 2048)]
+    tokens = 512 if is_quick else 2048
+    made.append(lambda: attention(tokens))
+    online = {"heads": 64, "tokens": tokens, "width": 64, "keys": 64, "warps": 4}
+    made.append(lambda: scheduled("attention", "copies_ahead", 0.8, **online))
+    weights = {"columns": 4096, "steps": 4096, "warps": 8}
+    made.append(lambda: scheduled("language_model", "by_quantised_weights", **weights))
+    pages = {"sequences": 32, "heads": 32, "shared_by": 4, "width": 128, "tokens": tokens}
+    made.append(lambda: scheduled("language_model", "by_pages", **pages))
+    return made
 
 
 class Peer:
@@ -226,7 +265,12 @@ class Peer:
 
 def arrays_of(row: Row, device: ls.Device) -> tuple[list[np.ndarray], list[Any]]:
     """Return random operands, and arrays of the device: the operands, and a poisoned result."""
-    operands = []
+    operands: list[np.ndarray] = []
+    if isinstance(row.tensors, tir.Schedule):
+        poison = np.full_like(row.expected(), np.nan, dtype="float16")
+        return list(row.operands), [
+            ls.array(each, device=device) for each in [*row.operands, poison]
+        ]
     for tensor in row.tensors[:-1]:
         shape = tuple(int(extent) for extent in tensor.shape)
         if tensor.dtype == "int8":
@@ -267,7 +311,7 @@ def measure(row: Row, device: ls.Device, peer: Peer, copied: list[float]) -> tup
     seconds = statistics.median(ours)
     known = [taken for taken in theirs if taken is not None]
     of_peer = statistics.median(known) if known else None
-    bytes_ = sum(array.nbytes for array in arrays)
+    bytes_ = row.bytes or sum(array.nbytes for array in arrays)
     if row.operations:
         speed = f"{row.operations / seconds / 1e12:.2f} TFLOP/s"
         ratio = of_peer / seconds if of_peer else None

@@ -34,6 +34,43 @@ def seconds_of(torch: Any, call: Callable[[], object], repeat: int = 7) -> float
     return statistics.median(sample(number) for _ in range(repeat))
 
 
+def quantised_product(torch: Any, columns: int, steps: int) -> Callable[[], object]:
+    """A norm, and a product of one row with weights of 4 bits in groups of 128 (in bfloat16)."""
+    x = torch.rand(1, steps, device="cuda", dtype=torch.bfloat16)
+    gain = torch.rand(steps, device="cuda", dtype=torch.bfloat16)
+    packed = torch.randint(0, 256, (columns, steps // 2), device="cuda", dtype=torch.uint8)
+    weights = torch.ops.aten._convert_weight_to_int4pack(packed, 8)
+    scales = torch.rand(steps // 128, columns, 2, device="cuda", dtype=torch.bfloat16)
+
+    def call() -> object:
+        normed = torch.nn.functional.rms_norm(x, (steps,), gain)
+        return torch.ops.aten._weight_int4pack_mm(normed, weights, 128, scales)
+
+    return call
+
+
+def paged_attention(torch: Any, request: dict[str, Any]) -> Callable[[], object]:
+    """Attention of one token a sequence to pages, which PyTorch has to gather first."""
+    batch, heads, width, tokens = (
+        request[name] for name in ("sequences", "heads", "width", "tokens")
+    )
+    own, page = heads // request["shared_by"], 16
+    half = {"device": "cuda", "dtype": torch.float16}
+    q = torch.rand(batch, heads, 1, width, **half)
+    keys, values = (torch.rand(batch * tokens // page, page, own, width, **half) for _ in range(2))
+    table = torch.randperm(batch * tokens // page, device="cuda").view(batch, -1)
+    length = torch.randint(1, tokens + 1, (batch, 1, 1, 1), device="cuda")
+    mask = torch.arange(tokens, device="cuda") < length
+
+    def call() -> object:
+        k, v = (each[table].flatten(1, 2).transpose(1, 2) for each in (keys, values))
+        return torch.nn.functional.scaled_dot_product_attention(
+            q, k, v, attn_mask=mask, enable_gqa=True
+        )
+
+    return call
+
+
 def call_of(torch: Any, request: dict[str, Any]) -> Callable[[], object]:
     """Return the call that does what is asked for."""
     name, n = request["name"], request["n"]
@@ -52,6 +89,15 @@ def call_of(torch: Any, request: dict[str, Any]) -> Callable[[], object]:
             right = b.t().contiguous().t()  # What cuBLAS wants of bytes.
             return lambda: torch._int_mm(a, right, out=c)
         return lambda: torch.mm(a, b, out=c)
+    if name == "copies_ahead":
+        shape = (request["heads"], request["tokens"], request["width"])
+        dtype = torch.float16
+        q, k, v = (random(*shape)[None] for _ in range(3))
+        return lambda: functional.scaled_dot_product_attention(q, k, v)
+    if name == "by_quantised_weights":
+        return quantised_product(torch, request["columns"], request["steps"])
+    if name == "by_pages":
+        return paged_attention(torch, request)
     if name == "attention":
         q, k, v = (random(request["batch"], n, request["width"])[None] for _ in range(3))
         return lambda: functional.scaled_dot_product_attention(q, k, v)

@@ -58,17 +58,6 @@ def test_the_product_on_a_gpu_prints_its_times(
     assert "tiles_of_threads" in printed or "no driver for OpenCL" in printed
 
 
-@pytest.mark.parametrize(
-    ("name", "kernels"), [("softmax", 1), ("attention", 3), ("prefix_sum", 5), ("box_blur", 1)]
-)
-def test_programs_without_a_schedule_on_a_gpu(name: str, kernels: int) -> None:
-    if not ls.device("opencl").exists:
-        pytest.skip("no driver for OpenCL: install pocl-opencl-icd")
-    examples = runpy.run_path(str(ROOT / "examples" / "gpu" / "by_rule.py"))
-    _, module = examples["run"](examples[name]())
-    assert module.source("opencl").count("__kernel void") == kernels
-
-
 def test_the_tutorial_of_a_product_goes_from_loops_to_fast_code(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -1,46 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs without a schedule on a GPU: what the rules make of them.
-
-`python examples/gpu/by_rule.py` builds each for the first device with OpenCL, compares it with
-NumPy, and prints how many kernels it is.
-"""
+"""Programs without a schedule on a GPU: what the rules make of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
-
 import numpy as np
+from on_devices import Example, main, numbers, soft
 
 import loopsmith as ls
-from loopsmith import te, tir
-
-
-class Example(NamedTuple):
-    """A program, its operands, and what it computes of them."""
-
-    func: tir.PrimFunc
-    operands: list[np.ndarray]
-    expected: Callable[..., np.ndarray]
-
-
-def numbers(*shape: int) -> np.ndarray:
-    """Return random numbers, the same each time."""
-    return np.random.default_rng(sum(shape)).random(shape, "float32")
-
-
-def soft(x: np.ndarray) -> np.ndarray:
-    """Return the softmax of rows, by NumPy."""
-    powers: np.ndarray = np.exp(x - x.max(-1, keepdims=True))
-    return powers / powers.sum(-1, keepdims=True)
+from loopsmith import te
 
 
 def softmax(rows: int = 64, columns: int = 256) -> Example:
     """One kernel: the maximum, the powers and their sum stay in the block of a row."""
     x = te.placeholder((rows, columns), name="X")
-    return Example(
-        te.create_prim_func([x, te.nn.softmax(x)]), [numbers(rows, columns)], lambda a: soft(a)
-    )
+    operand = numbers(rows, columns)
+    return Example(te.create_prim_func([x, te.nn.softmax(x)]), [operand], soft(operand))
 
 
 def attention(tokens: int = 64, width: int = 32) -> Example:
@@ -57,11 +31,8 @@ def attention(tokens: int = 64, width: int = 32) -> Example:
     out = te.compute(
         (tokens, width), lambda i, d: te.sum(weights[i, t] * v[t, d], axis=t), name="out"
     )
-    return Example(
-        te.create_prim_func([q, k, v, out]),
-        [numbers(tokens, width) + i for i in range(3)],
-        lambda a, b, c: soft(a @ b.T) @ c,
-    )
+    a, b, c = (numbers(tokens, width, seed=seed) for seed in range(3))
+    return Example(te.create_prim_func([q, k, v, out]), [a, b, c], soft(a @ b.T) @ c)
 
 
 def prefix_sum(count: int = 5000) -> Example:
@@ -76,7 +47,7 @@ def prefix_sum(A: T.Buffer(({count},), "int32"), S: T.Buffer(({count + 1},), "in
             S[vi + 1] = S[vi] + A[vi]
 """)
     operand = np.arange(count, dtype="int32") % 7
-    return Example(func, [operand], lambda a: np.concatenate([[0], a.cumsum()]))
+    return Example(func, [operand], np.concatenate([[0], operand.cumsum()]).astype("int32"))
 
 
 def box_blur(size: int = 64) -> Example:
@@ -88,38 +59,12 @@ def box_blur(size: int = 64) -> Example:
     )
     blur = te.compute((size, size), lambda i, j: total[i, j] / 9.0, name="blur")
 
-    def expected(a: np.ndarray) -> np.ndarray:
-        parts = [a[i : i + size, j : j + size] for i in range(3) for j in range(3)]
-        mean: np.ndarray = np.mean(parts, axis=0)
-        return mean
-
-    return Example(te.create_prim_func([x, blur]), [numbers(size + 2, size + 2)], expected)
+    a = numbers(size + 2, size + 2)
+    parts = [a[i : i + size, j : j + size] for i in range(3) for j in range(3)]
+    return Example(te.create_prim_func([x, blur]), [a], np.mean(parts, axis=0))
 
 
-EXAMPLES: list[Callable[[], Example]] = [softmax, attention, prefix_sum, box_blur]
-
-
-def run(example: Example, target: str = "opencl") -> tuple[np.ndarray, ls.Module]:
-    """Build an example for a device, and call it on arrays there."""
-    module: Any = ls.build(example.func, target=target)
-    operands = [ls.array(each, device=target) for each in example.operands]
-    wanted = example.expected(*example.operands)
-    result = ls.empty(wanted.shape, str(example.operands[0].dtype), device=target)
-    module(*operands, result)
-    np.testing.assert_allclose(result.numpy(), wanted, rtol=1e-4)
-    return result.numpy(), module
-
-
-def main() -> None:
-    """Run all examples."""
-    if not ls.device("opencl").exists:
-        print("no driver for OpenCL is here: install pocl-opencl-icd")
-        return
-    for make in EXAMPLES:
-        _, module = run(make())
-        kernels = module.source("opencl").count("__kernel void")
-        print(f"{make.__name__:12} {kernels} kernels")
-
+EXAMPLES = [softmax, attention, prefix_sum, box_blur]
 
 if __name__ == "__main__":
-    main()
+    main(EXAMPLES)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gpu_devices
 import numpy as np
 import pytest
 
@@ -292,3 +293,54 @@ def test_lanes_of_a_loop_that_ends_before_it_starts_do_nothing():
     for i in range(5):
         expected[i, i:5] = 1
     np.testing.assert_array_equal(a, expected)
+
+
+BESIDE_THREADS = """
+@T.prim_func
+def main(A: T.Buffer((2, 4), "int32"), B: T.Buffer((2, 4, 8), "int32"), n: T.int32):
+    for b in T.thread_binding(2, thread="blockIdx.x"):
+        with T.block("block"):
+            vb = T.axis.spatial(2, b)
+            S = T.alloc_buffer((4,), "int32", scope="shared")
+            for y in T.thread_binding(4, thread="threadIdx.y"):
+                S[y] = A[vb, y] * 3
+                for x in T.thread_binding(n, thread="threadIdx.x"):
+                    B[vb, y, x] = S[3 - y] + x
+                A[vb, y] = S[3 - y]
+            for r in range(4):
+                A[vb, r] = A[vb, r] + S[r]
+"""
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, -2])
+@pytest.mark.parametrize("target", ["interp", "opencl", "cuda"])
+def test_statements_beside_threads_run_where_these_have_no_iterations(
+    target: str, count: int
+) -> None:
+    func = ls.from_source(BESIDE_THREADS)
+    a, b = np.arange(8, dtype="int32").reshape(2, 4), np.zeros((2, 4, 8), "int32")
+    tripled, filled = a * 3, b.copy()
+    for x in range(count):
+        filled[:, :, x] = tripled[:, ::-1] + x
+    expected = tripled[:, ::-1] + tripled
+    if target == "interp":
+        ls.interp.run(func, a, b, count)
+    else:
+        gpu_devices.require(target)
+        ls.build(func, target=target)(a, b, count)
+    assert (a == expected).all() and (b == filled).all()
+
+
+def test_statements_beside_loops_that_are_bound_later_run_all_the_same() -> None:
+    func = ls.from_source("""
+@T.prim_func
+def main(A: T.Buffer((2,), "int32"), B: T.Buffer((2,), "int32")):
+    for i in range(1):
+        for j in range(0):
+            B[0] = 1
+        A[1] = 1
+""")
+    sch = tir.Schedule(func)
+    sch.bind("i", "threadIdx.x")
+    sch.bind("j", "threadIdx.y")
+    assert sch.verify()

@@ -141,6 +141,26 @@ void Compiler::thread_loop(const Stmt& stmt) {
   threads_.erase(axis);
 }
 
+namespace {
+
+/// True when statements stand beside the loops over an axis, which may all have no iterations.
+bool needs_one_thread(const Stmt& stmt, ThreadAxis axis) {
+  bool has_others = false, is_positive = false;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    const ThreadLoop loop = thread_loop_of(ref);
+    if (axis_of(loop) == axis) {
+      const std::int64_t* extent = as_int(loop.extent);
+      is_positive = is_positive || (extent && *extent > 0);
+      return false;
+    }
+    has_others = has_others || ref.is<BufferStore>() || ref.is<Evaluate>();
+    return !is_expr(*ref.get());
+  });
+  return has_others && !is_positive;
+}
+
+}  // namespace
+
 /// Threads of this axis exist: the variable is the thread's own index. Those beyond the extent have
 /// no part in the body.
 void Compiler::bind_thread(const ThreadLoop& loop, const ThreadIndex& thread) {
@@ -148,7 +168,10 @@ void Compiler::bind_thread(const ThreadLoop& loop, const ThreadIndex& thread) {
   Value index{thread.index};
   std::size_t to_end = 0;
   const bool is_smaller = extent != thread.extent;
-  if (is_smaller) {
+  const bool may_be_empty = region_ && std::ranges::any_of(region_->axes, [&](const auto& axis) {
+                              return axis.index == thread.index && axis.extent != thread.extent;
+                            });
+  if (is_smaller || may_be_empty) {
     to_end = jump_unless(
         operation(binary_handler(kind_of<LT>, i64, options_), boolean, i64, {index, {extent}}).reg);
   }
@@ -165,7 +188,7 @@ void Compiler::bind_thread(const ThreadLoop& loop, const ThreadIndex& thread) {
   stmt(loop.body);
   if (is_new) bound_axes_.erase(axis_of(loop));
   is_uniform_ = was_uniform;
-  if (is_smaller) land(to_end);
+  if (is_smaller || may_be_empty) land(to_end);
 }
 
 /// Here a block's threads begin: as many on each axis as any loop inside wants.
@@ -197,7 +220,15 @@ void Compiler::open_threads(const ThreadLoop& outer, const Stmt& stmt) {
                  .reduces = reduces,
                  .statement = next_statement(),
                  .span = span_};
-  for (const ThreadDimension& axis : region.axes) threads_[axis.axis] = {axis.index, axis.extent};
+  for (ThreadDimension& axis : region.axes) {
+    threads_[axis.axis] = {axis.index, axis.extent};
+    // What stands beside the loops over an axis runs where these have no iterations, too.
+    if (needs_one_thread(stmt, axis.axis)) {
+      axis.extent = operation(binary_handler(kind_of<Max>, i64, options_), i64, i64,
+                              {{axis.extent}, {integer(1)}})
+                        .reg;
+    }
+  }
   Instr fork{.run = fork_handler()};
   fork.data = &region;
   const std::size_t from = emit(fork);

@@ -20,7 +20,8 @@ namespace {
 /// One axis of a launch.
 struct LaunchAxis {
   Ptr<Var> index;
-  Expr extent;
+  Expr longest;    ///< The extent of its longest loop.
+  Expr extent;     ///< How many there are in the launch.
   Ptr<For> first;  ///< The first loop that is bound to it.
 };
 using LaunchAxes = std::map<ThreadAxis, LaunchAxis>;
@@ -36,10 +37,31 @@ bool is_same_extent(const Expr& a, const Expr& b) {
   return structural_equal(a, b) || Analyzer().can_prove(a == cast(a.dtype(), b));
 }
 
+/// True when statements stand beside the loops over an axis.
+bool has_others_beside(const Stmt& root, ThreadAxis axis) {
+  bool found = false;
+  pre_order_visit(root, [&](const Ref& ref) {
+    if (is_expr(*ref.get()) || thread_axis_of(Stmt::from(ref)) == axis) return false;
+    found = found || ref.is<BufferStore>() || ref.is<Evaluate>();
+    return !found;
+  });
+  return found;
+}
+
 /// Finds the axes of a kernel, and how long they are.
 class AxisFinder {
  public:
-  explicit AxisFinder(const Stmt& root) { visit(root); }
+  explicit AxisFinder(const Stmt& root) {
+    visit(root);
+    for (auto& [thread_axis, axis] : axes) {
+      Analyzer analyzer;
+      const Expr one = int_imm(axis.longest.dtype(), 1);
+      // What stands beside the loops runs where these have no iterations, too.
+      const bool needs_one =
+          !analyzer.can_prove(axis.longest >= one) && has_others_beside(root, thread_axis);
+      axis.extent = needs_one ? analyzer.simplify(max(axis.longest, one)) : axis.longest;
+    }
+  }
   LaunchAxes axes;
 
  private:
@@ -79,9 +101,12 @@ class AxisFinder {
     const auto [found, is_new] = axes.try_emplace(thread_axis);
     LaunchAxis& axis = found->second;
     if (is_new) {
-      axis = {var(loop.loop_var->name, loop.loop_var->dtype), extent, Ptr<For>(&loop)};
-    } else if (!is_same_extent(axis.extent, extent)) {
-      axis.extent = Analyzer().simplify(max(axis.extent, cast(axis.extent.dtype(), extent)));
+      axis = {.index = var(loop.loop_var->name, loop.loop_var->dtype),
+              .longest = extent,
+              .extent = {},
+              .first = Ptr<For>(&loop)};
+    } else if (!is_same_extent(axis.longest, extent)) {
+      axis.longest = Analyzer().simplify(max(axis.longest, cast(axis.longest.dtype(), extent)));
     }
   }
 
@@ -188,8 +213,11 @@ class Unifier {
     const bool is_new = bound_.insert(thread_axis).second;
     Stmt body = visit(loop.body);
     if (is_new) bound_.erase(thread_axis);
-    if (is_same_extent(axis.extent, extent_of(loop))) return body;
-    return guarded(index < loop.extent, std::move(body));
+    const Expr extent = extent_of(loop);
+    if (is_same_extent(axis.extent, extent)) return body;
+    // Alike for all threads, so that they may wait for each other inside.
+    const bool is_longest = is_same_extent(axis.longest, extent);
+    return guarded(is_longest ? extent > 0 : index < loop.extent, std::move(body));
   }
 
   /// Statements one after another; neighbours that first threads run are run under one condition.

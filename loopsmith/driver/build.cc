@@ -31,6 +31,7 @@
 #include "loopsmith/transform/outputs.h"
 #include "loopsmith/transform/pipeline.h"
 #include "loopsmith/transform/profile_loops.h"
+#include "loopsmith/transform/thread_axes.h"
 
 namespace loopsmith {
 namespace {
@@ -142,6 +143,13 @@ Ptr<PrimFunc> with_promise_of_steps(const Ptr<PrimFunc>& func) {
   return has_steps ? with_attr(func, "tir.noalias", Expr(true)) : func;
 }
 
+/// Refuses a function that comes with threads and uses memory of theirs outside of them; what a
+/// schedule hands over was asked.
+void require_memory_of_threads(const Ptr<PrimFunc>& func) {
+  if (func->attrs.get_int("tir.is_scheduled", 0) != 0 || !has_launch(func->body)) return;
+  require_no_obligations(Schedule(func, 1), "build");
+}
+
 Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target& target,
                        const BuildOptions& options) {
   const BackEnd& back_end = back_end_of(target);
@@ -160,6 +168,7 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
           "build: function {} is called by another one, which target {} has no code for",
           linked.helpers.empty() ? "" : linked.helpers[0]->name(), target.text());
   for (const Ptr<PrimFunc>& func : linked.entries) {
+    if (target.is_gpu()) require_memory_of_threads(func);
     const Ptr<PrimFunc> scheduled = schedule_by_rule(with_promise_of_steps(func), target, options);
     request.functions.push_back(with_attr(lower_known(scheduled, target, options),
                                           outputs_attribute,

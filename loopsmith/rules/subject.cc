@@ -5,6 +5,7 @@
 #include "loopsmith/rules/fuse_row_nests.h"
 #include "loopsmith/rules/nontemporal_stores.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/support/deep_call.h"
 
 namespace loopsmith {
 namespace {
@@ -22,22 +23,38 @@ NodeId top_of(const Schedule& schedule) {
   return has_root ? first : function;
 }
 
-/// The statements at the top, with their nodes; `no_node` for those without others inside.
-std::vector<std::pair<Stmt, NodeId>> statements_of(const Schedule& schedule) {
-  const NodeId top = top_of(schedule);
-  const auto* root = schedule.as<BlockRealize>(top);
-  const Stmt& body = root ? root->block->body : schedule.func()->body;
-  NodeId child = schedule.at(top).first_child;
-  const auto* sequence = body.as<SeqStmt>();
-  if (!sequence) return {{body, child}};
-  std::vector<std::pair<Stmt, NodeId>> statements;
-  child = schedule.at(child).first_child;
-  for (std::uint32_t slot = 0; slot < sequence->seq.size(); ++slot) {
+using Statements = std::vector<std::pair<Stmt, NodeId>>;
+
+/// True of what only gives a name to memory or to a value for the statements in it.
+bool is_definition(const Stmt& stmt) {
+  return stmt.is<Allocate>() || stmt.is<AllocateConst>() || stmt.is<DeclBuffer>() ||
+         stmt.is<LetStmt>();
+}
+
+/// Adds what a statement does, one after another, with the nodes; `no_node` for those without
+/// others inside.
+void add_statements(const Schedule& schedule, const Stmt& stmt, NodeId node, Statements& found) {
+  if (!stmt.is<SeqStmt>() && !is_definition(stmt)) {
+    found.emplace_back(stmt, node);
+    return;
+  }
+  NodeId child = schedule.at(node).first_child;
+  const Stmt* part = nullptr;
+  for (std::uint32_t slot = 0; (part = statement_in(*stmt.get(), slot)); ++slot) {
     const bool has_node = child != no_node && schedule.at(child).slot == slot;
-    statements.emplace_back(sequence->seq[slot], has_node ? child : no_node);
+    deep_call([&] { add_statements(schedule, *part, has_node ? child : no_node, found); });
     if (has_node) child = schedule.at(child).next;
   }
-  return statements;
+}
+
+/// The statements at the top, also those in the scope of variables there.
+Statements statements_of(const Schedule& schedule) {
+  const NodeId top = top_of(schedule);
+  const auto* root = schedule.as<BlockRealize>(top);
+  Statements found;
+  add_statements(schedule, root ? root->block->body : schedule.func()->body,
+                 schedule.at(top).first_child, found);
+  return found;
 }
 
 Subject subject_of(const Schedule& schedule, const Group& group) {

@@ -62,11 +62,13 @@ void substitute_counters(Steps& steps, LoopRV nest) {
 
 bool schedule_plain_nest(Schedule& schedule, LoopRV nest, const plain_loops::Machine& machine) {
   using namespace plain_loops;
-  if (!is_plain(schedule, nest)) return false;
+  const auto is_gone = [&] { return schedule.node(nest) == no_node; };
+  if (is_gone() || !is_plain(schedule, nest)) return false;
   const Stmt written = schedule.func()->body;
   Steps steps(schedule);
   const std::vector<LoopRV> before = steps.outermost();
   substitute_counters(steps, nest);
+  if (is_gone()) return true;  // It counted, and nothing else.
   improve_order(steps, nest, machine);
   for (const auto& improve : {join_sums, vectorize_innermost, parallelize}) {
     for (const LoopRV part : parts_of(steps, nest, before)) improve(steps, part, machine);

@@ -11,8 +11,9 @@ struct SubstituteScalarArguments {
   LoopRV loop;
 
   static constexpr std::tuple parameters{
-      Parameter{"buffer", &SubstituteScalarArguments::buffer,
-                "The name of a variable that is allocated around the loop, or its buffer."},
+      Parameter{
+          "buffer", &SubstituteScalarArguments::buffer,
+          "The name of a variable that is allocated around the loop, or in it, or its buffer."},
       Parameter{"loop", &SubstituteScalarArguments::loop, "One of the loops that use it."}};
 };
 
@@ -21,13 +22,16 @@ struct SubstituteScalarPlan {
   Stmt statement;         ///< What takes its place.
 };
 
+inline constexpr Condition scalar_is_allocated{
+    "scalar_is_allocated", "no variable {} is allocated around loop {}, or in it",
+    "pass the name of a variable of the function, and a loop that uses it"};
 inline constexpr Condition scalar_is_known{
     "scalar_is_known", "the value of {} is not known where it is read: {}",
     "it is known of integers that start as a number or a size and are set to one, or to what the "
     "loops count, or grow by as much in each iteration, on each path alike"};
 inline constexpr const Condition* substitute_scalar_conditions[] = {
-    &buffer_is_allocated_around, &buffer_is_used_by_indices, &scalar_is_known,
-    &empty_reductions_start, &step_keeps_results};
+    &scalar_is_allocated, &buffer_is_used_by_indices, &scalar_is_known, &empty_reductions_start,
+    &step_keeps_results};
 
 Planned<SubstituteScalarPlan> plan_substitute_scalar(const Schedule& schedule,
                                                      const SubstituteScalarArguments& arguments);

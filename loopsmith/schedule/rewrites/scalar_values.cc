@@ -249,8 +249,10 @@ Stmt without_stores(const Stmt& stmt, const Ptr<Buffer>& scalar) {
 
 }  // namespace
 
-KnownScalar with_known_values(const Stmt& root, const Ptr<Buffer>& scalar) {
-  const Variables stable = stable_variables(root);
+KnownScalar with_known_values(const Stmt& root, const Ptr<Buffer>& scalar,
+                              std::span<const Ptr<Var>> around) {
+  Variables stable = stable_variables(root);
+  for (const Ptr<Var>& each : around) stable.insert(each.get());
   KnownScalar known = ScalarValues(scalar, stable, nullptr).run(root);
   const bool is_stored_only = known.left == 0 && !known.is_in_block;
   if (is_stored_only) known.statement = without_stores(known.statement, scalar);

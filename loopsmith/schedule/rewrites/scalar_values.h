@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a variable of a function holds where it is read, as an expression of the loops around.
 #pragma once
+#include <span>
+
 #include "loopsmith/ir/stmt.h"
 
 namespace loopsmith {
@@ -15,7 +17,8 @@ struct KnownScalar {
 };
 
 /// Finds the values of an integer in a buffer of one element. All uses of its memory are loads and
-/// stores of this buffer in `root`, in which nothing jumps.
+/// stores of this buffer in `root`, in which nothing jumps. `around`: The variables of loops
+/// around.
 ///
 /// Theorem. Each load that is replaced would give the value of what takes its place.
 ///
@@ -33,6 +36,7 @@ struct KnownScalar {
 ///
 /// Whole numbers of 32 bits and more are computed as if they never overflowed, as everywhere; where
 /// numbers tell that terms would though x does not, the value counts as unknown.
-KnownScalar with_known_values(const Stmt& root, const Ptr<Buffer>& scalar);
+KnownScalar with_known_values(const Stmt& root, const Ptr<Buffer>& scalar,
+                              std::span<const Ptr<Var>> around);
 
 }  // namespace loopsmith

@@ -144,6 +144,16 @@ PROGRAMS = {
         A[k] = B[i]
         k += 2
 """,
+    "search": """
+    A: T.Buffer((64,), "float32"), B: T.Buffer((2,), "int32")
+    best = A[0] * T.float32(1)
+    place = T.int32(0)
+    for i in range(64):
+        if A[i] > best:
+            best = A[i]
+            place = i
+    B[0] = place
+""",
     "counts": """
     A: T.Buffer((8, 100), "int32"), H: T.Buffer((256,), "int32")
     for p in range(8):
@@ -247,6 +257,7 @@ EXAMPLES = {
     "merge_siblings": ("statements", 'sch.merge_siblings("j", "k")'),
     "expand_scalar": ("statements", 'sch.expand_scalar("t", "j")'),
     "substitute_scalar": ("counted", 'sch.substitute_scalar("k", "i")'),
+    "store_last": ("search", 'i, j = sch.store_last("i")\nsch.vectorize(i)\nsch.vectorize(j)'),
     "normalize_nest": ("branches", 'sch.normalize_nest("i")'),
     "parallel_scan": ("statements", 'sch.parallel_scan("i", length=16)'),
     "cache_index": ("transposed", 'sch.fuse("i", "j")\nsch.cache_index("B", "local", 0)'),

@@ -139,6 +139,10 @@ void ScheduleMethods::substitute_scalar(const BufferSelector& buffer, const Loop
   call("substitute_scalar", {value_of(buffer), value_of(loop)});
 }
 
+Handles<LoopRV> ScheduleMethods::store_last(const LoopArgument& loop) {
+  return handles_in<LoopRV>(call("store_last", {value_of(loop)}));
+}
+
 Handles<BlockRV> ScheduleMethods::normalize_nest(const LoopArgument& loop) {
   return handles_in<BlockRV>(call("normalize_nest", {value_of(loop)}));
 }

@@ -120,8 +120,13 @@ class ScheduleMethods {
   void expand_scalar(const BufferSelector& buffer, const LoopArgument& loop);
   /// Puts the values of an integer variable in its place where the loops around tell them: numbers,
   /// induction variables, and what the iteration before counted. `buffer`: The name of a variable
-  /// that is allocated around the loop, or its buffer. `loop`: One of the loops that use it.
+  /// that is allocated around the loop, or in it, or its buffer. `loop`: One of the loops that use
+  /// it.
   void substitute_scalar(const BufferSelector& buffer, const LoopArgument& loop);
+  /// Stores after a loop what one of its iterations leaves: the last for which a condition holds,
+  /// or that of an extreme. The loop becomes a reduction, which may run at once. `loop`: Whose body
+  /// is one `if` around stores.
+  Handles<LoopRV> store_last(const LoopArgument& loop);
   /// Brings a nest with conditions, other starts than 0 and statements outside of blocks into the
   /// form that all primitives take: perfect loops around blocks with predicates. `loop`: The
   /// outermost loop of the nest.

@@ -57,6 +57,7 @@
 #include "loopsmith/schedule/primitives/skew.h"
 #include "loopsmith/schedule/primitives/split.h"
 #include "loopsmith/schedule/primitives/store_at.h"
+#include "loopsmith/schedule/primitives/store_last.h"
 #include "loopsmith/schedule/primitives/substitute_scalar.h"
 #include "loopsmith/schedule/primitives/tensorize.h"
 #include "loopsmith/schedule/primitives/transform_block_layout.h"

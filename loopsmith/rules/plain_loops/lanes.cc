@@ -45,7 +45,19 @@ bool vectorize_loop(Steps& steps, LoopRV loop, const Machine& machine) {
     if (!parts.empty() && steps.vectorize(parts.back())) return true;
     steps.restore(std::move(before));
   }
-  return steps.vectorize(loop);
+  return take_without_last(steps, loop,
+                           [](Steps& taken, LoopRV each) { return taken.vectorize(each); });
+}
+
+/// The same of loops that find which iteration leaves its values, where it leaves those of one.
+bool vectorize_search(Steps& steps, LoopRV loop, const Machine& machine) {
+  Steps::Snapshot before = steps.snapshot();
+  bool any = false;
+  for (const LoopRV part : steps.store_last(loop)) {
+    any = vectorize_loop(steps, part, machine) || any;
+  }
+  if (!any) steps.restore(std::move(before));
+  return any;
 }
 
 /// Gives statements loops of their own, as far as some of these run in vectors then.
@@ -54,7 +66,7 @@ void vectorize_parts(Steps& steps, LoopRV loop, const Machine& machine) {
   Steps::Snapshot before = steps.snapshot();
   bool any = false;
   for (const LoopRV part : steps.distribute(loop)) {
-    any = vectorize_loop(steps, part, machine) || any;
+    any = vectorize_search(steps, part, machine) || vectorize_loop(steps, part, machine) || any;
   }
   if (!any) steps.restore(std::move(before));
 }
@@ -66,6 +78,7 @@ void vectorize_innermost(Steps& steps, LoopRV loop, const Machine& machine) {
   const std::vector<LoopRV> inside = steps.inside(loop);
   for (const LoopRV each : inside) vectorize_innermost(steps, each, machine);
   if (!inside.empty() || steps.get(loop).kind != ForKind::serial) return;
+  if (vectorize_search(steps, loop, machine)) return;
   Steps::Snapshot before = steps.snapshot();
   const LoopRV chunk = chunk_for_threads(steps, loop, machine);
   if (vectorize_loop(steps, chunk, machine)) return;

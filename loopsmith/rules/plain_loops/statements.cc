@@ -71,6 +71,7 @@ class Collector {
       } else if (const auto* sequence = stmt.as<SeqStmt>()) {
         for (const Stmt& each : sequence->seq) visit(each);
       } else if (const auto* branch = stmt.as<IfThenElse>()) {
+        if (const Stmt update = selected_update(*branch)) return visit(update);
         around_.emplace_back(branch->condition);
         ++conditions_;
         visit(branch->then_case);
@@ -94,7 +95,7 @@ class Collector {
 
  private:
   void add(const BufferStore& store) {
-    Statement statement{.store = &store,
+    Statement statement{.store = Ptr<BufferStore>(&store),
                         .loops = loops_,
                         .references = {{store.buffer, store.indices, true}},
                         .is_accumulation = accumulation_of(store).has_value(),

@@ -25,7 +25,7 @@ struct Reference {
 
 /// A store with the loops around it.
 struct Statement {
-  const BufferStore* store = nullptr;
+  Ptr<BufferStore> store;
   std::vector<const For*> loops;      ///< Outermost first.
   std::vector<Reference> references;  ///< The store first; each load once.
   double operations = 0;              ///< Of arithmetic; a division counts as several.
@@ -33,7 +33,7 @@ struct Statement {
   bool is_conditional = false;        ///< An `if` around it is decided in each iteration.
 };
 
-/// The stores in `root`, in their order.
+/// The stores in `root`, in their order; branches that are updates as these.
 std::vector<Statement> statements_in(const Stmt& root);
 
 Motion motion_of(const Reference& reference, const For& loop);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/live_values.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
 
@@ -62,6 +63,14 @@ bool Steps::expand_scalar(const Ptr<Buffer>& buffer, LoopRV loop) {
 bool Steps::substitute_scalar(const Ptr<Buffer>& buffer, LoopRV loop) {
   look_up(loop);
   return loopsmith::substitute_scalar.attempt(schedule_, buffer->name, loop).has_value();
+}
+
+std::vector<LoopRV> Steps::store_last(LoopRV loop) {
+  look_up(loop);
+  const auto loops = loopsmith::store_last.attempt(schedule_, loop);
+  if (!loops) return {};
+  know(*loops);
+  return *loops;
 }
 
 bool Steps::vectorize(LoopRV loop) {
@@ -134,6 +143,17 @@ void Steps::restore(Snapshot&& snapshot) {
 
 namespace {
 
+/// True when an iteration stores a variable.
+bool stores_variables(const For& loop) {
+  bool found = false;
+  pre_order_visit(loop.body, [&](const Ref& ref) {
+    const auto* store = ref.as<BufferStore>();
+    found = found || (store && has_one_element(*store->buffer));
+    return !found && !is_expr(*ref.get());
+  });
+  return found;
+}
+
 /// True of a block that is no more than its body: indices in it are those of the loops.
 bool is_name_alone(const Block& block) {
   return block.iter_vars.empty() && !block.init && block.alloc_buffers.empty() &&
@@ -141,6 +161,15 @@ bool is_name_alone(const Block& block) {
 }
 
 }  // namespace
+
+bool take_without_last(Steps& steps, LoopRV loop, bool (*take)(Steps&, LoopRV)) {
+  if (take(steps, loop)) return true;
+  if (!stores_variables(steps.get(loop))) return false;
+  Steps::Snapshot before = steps.snapshot();
+  if (steps.peel(loop, 0, 1) && take(steps, loop)) return true;
+  steps.restore(std::move(before));
+  return false;
+}
 
 bool is_plain(const Schedule& schedule, LoopRV loop) {
   bool is_plain = true;

@@ -26,6 +26,8 @@ class Steps {
   std::vector<LoopRV> split(LoopRV loop, const std::vector<SplitFactor>& factors);
   bool expand_scalar(const Ptr<Buffer>& buffer, LoopRV loop);
   bool substitute_scalar(const Ptr<Buffer>& buffer, LoopRV loop);
+  /// The loops that find which iteration leaves its values; empty where refused.
+  std::vector<LoopRV> store_last(LoopRV loop);
   bool vectorize(LoopRV loop);
   bool unroll(LoopRV loop);
   bool parallel(LoopRV loop);
@@ -59,6 +61,10 @@ class Steps {
   Schedule& schedule_;
   std::set<LoopRV> known_;
 };
+
+/// Whether `take` succeeds for a loop: as it is, or without its last iteration, which then leaves
+/// variables to those who read them afterwards.
+bool take_without_last(Steps& steps, LoopRV loop, bool (*take)(Steps&, LoopRV));
 
 /// True when a loop has no blocks with axes inside, and no loop that its user has said how to run.
 bool is_plain(const Schedule& schedule, LoopRV loop);

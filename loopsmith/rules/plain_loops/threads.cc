@@ -53,7 +53,7 @@ bool parallelize_loops(Steps& steps, LoopRV loop, const Machine& machine) {
   if (steps.get(loop).kind != ForKind::serial) return false;
   if (work_of(steps.schedule(), loop, machine) < machine.thread_start_cycles) return false;
   const double trips = trip_count(steps.get(loop), nest_around(steps.schedule(), loop));
-  if (trips >= 2 && parallelize_in_order(steps, loop)) return true;
+  if (trips >= 2 && take_without_last(steps, loop, parallelize_in_order)) return true;
   bool any = false;
   for (const LoopRV inner : steps.inside(loop)) {
     any = parallelize_loops(steps, inner, machine) || any;

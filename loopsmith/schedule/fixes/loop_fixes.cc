@@ -53,15 +53,16 @@ std::vector<LoopRV> outermost_first(const Schedule& schedule, std::vector<LoopRV
   return loops;
 }
 
-/// The variables whose values the loops may tell: integers that are stored in a loop.
-std::vector<std::string> counters_in(const Schedule& schedule, LoopRV loop) {
-  std::vector<std::string> found;
+/// The variables that are stored in a loop.
+std::vector<Ptr<Buffer>> variables_in(const Schedule& schedule, LoopRV loop) {
+  std::vector<Ptr<Buffer>> found;
   pre_order_visit(schedule.statement(schedule.node(loop)), [&](const Ref& ref) {
     const auto* store = ref.as<BufferStore>();
-    const bool counts = store && has_one_element(*store->buffer) &&
-                        store->buffer->dtype.is_index() &&
-                        std::ranges::find(found, store->buffer->name) == found.end();
-    if (counts) found.push_back(store->buffer->name);
+    const bool is_new = store && has_one_element(*store->buffer) &&
+                        std::ranges::none_of(found, [&](const auto& each) {
+                          return each->name == store->buffer->name;
+                        });
+    if (is_new) found.push_back(store->buffer);
     return !is_expr(*ref.get());
   });
   return found;
@@ -73,9 +74,18 @@ Fixes other_loops(const RefusedCall& call) {
   Fixes fixes;
   const auto loop = loop_of(call);
   if (!loop) return fixes;
-  for (const std::string& counter : counters_in(call.schedule, *loop)) {
-    fixes.push_back({call_of(substitute_scalar, {Argument(counter), *loop}), again(call)});
+  const std::vector<Ptr<Buffer>> variables = variables_in(call.schedule, *loop);
+  for (const Ptr<Buffer>& each : variables) {
+    // The loops may tell its value.
+    if (!each->dtype.is_index()) continue;
+    fixes.push_back({call_of(substitute_scalar, {Argument(each->name), *loop}), again(call)});
   }
+  if (call.schedule.get(*loop).body.is<IfThenElse>()) {
+    fixes.push_back({call_of(store_last, {*loop}), again(call)});
+  }
+  // The last iteration leaves variables to those who read them afterwards.
+  if (!variables.empty())
+    fixes.push_back({call_of(peel, {*loop, std::int64_t{0}, std::int64_t{1}}), again(call)});
   for (const LoopRV other : nest_of(call.schedule, *loop)) {
     if (other.index != loop->index) fixes.push_back({again_with(call, "loop", other)});
   }

@@ -127,6 +127,8 @@ class ProgramWriter {
   /// A statement that reads or stores one of them, or none.
   void use_scalars();
   std::string element_by_scalars(const DrawnTensor& tensor);
+  /// A loop that keeps the place of an extreme, or of the last element for which something holds.
+  void search_by_scalars(const DrawnTensor& tensor);
 
   // ---- What is no product (random_families.cc) ----
 

@@ -49,6 +49,10 @@ TEST_F(Forms, remainders_join_quotients_of_which_multiples_were_dropped) {
   EXPECT_EQ(canonical(floordiv(index, 7) * 3584 + floormod(index, 7) * 512 + n),
             "((((x * 16384) + (y * 4096)) + (z * 512)) + n)");
   EXPECT_EQ(canonical(floordiv(x * 8 + y, 7) * 7 + floormod(x + y, 7)), "((x * 8) + y)");
+  const Expr tiled = x * 8 + y;
+  EXPECT_EQ(
+      simple(floordiv(tiled, 56) * 56 + floordiv(floormod(tiled, 56), 7) * 7 + floormod(tiled, 7)),
+      "((x * 8) + y)");
   EXPECT_EQ(canonical(floordiv(x * 9 + y, 7) * 7 + floormod(x + y, 7)),
             canonical(floormod(x + y, 7) + floordiv(x * 9 + y, 7) * 7));
   const Expr fused = x * 16384 + y * 8 + z;

@@ -128,6 +128,7 @@ class Simplifier {
   std::optional<Sum> divided(const TermNode& node, const Sum& dividend, std::int64_t divisor);
   std::optional<Sum> add_scaled(const Sum& a, const Sum& b, std::int64_t scale);
   std::optional<Sum> with_joined_remainder(const Sum& sum);
+  std::optional<Sum> without_remainders(const Sum& sum, std::int64_t divisor);
   std::optional<Sum> scaled(const Sum& sum, std::int64_t factor);
   Sum divided_exactly(const Sum& sum, std::int64_t divisor);
   std::optional<Sum> floor_divided(DataType type, const Sum& sum, std::int64_t divisor);

@@ -188,6 +188,23 @@ std::optional<Sum> Simplifier::add_scaled(const Sum& a, const Sum& b, std::int64
   return with_joined_remainder(result);
 }
 
+/// A sum that leaves the same remainder by `divisor`, without remainders by multiples of it:
+///
+///     x % 30 * 2 + y    and    x * 2 + y    by 5
+std::optional<Sum> Simplifier::without_remainders(const Sum& sum, std::int64_t divisor) {
+  Sum result{static_cast<std::uint32_t>(pieces_.size()), 0, sum.base};
+  for (std::uint32_t i = 0; i < sum.count; ++i) {
+    const Piece piece = pieces_[sum.first + i];
+    const bool is_idle = piece.lower == 1 && piece.upper != Piece::no_upper &&
+                         !piece.rounds_to_zero && Wide{piece.upper} * piece.scale % divisor == 0;
+    const auto next = is_idle ? add_scaled(result, sum_of(piece.index), piece.scale)
+                              : add_scaled(result, sum_of_piece(piece), 1);
+    if (!next) return std::nullopt;
+    result = *next;
+  }
+  return result;
+}
+
 /// A remainder is of an index without the multiples of its divisor, a quotient is not. Where both
 /// are parts of one index, they are added up as such:
 ///
@@ -206,7 +223,9 @@ std::optional<Sum> Simplifier::with_joined_remainder(const Sum& sum) {
     const auto r = static_cast<std::size_t>(found - all.begin());
     const Piece remainder = *found;
     const Sum index = sum_of(quotient.index);
-    const auto reduced = floor_reduced(terms_.type(quotient.index), index, quotient.lower);
+    const auto whole = without_remainders(index, quotient.lower);
+    const auto reduced =
+        whole ? floor_reduced(terms_.type(quotient.index), *whole, quotient.lower) : std::nullopt;
     const bool is_same = reduced && reduced->count == 1 && reduced->base == 0 &&
                          pieces_[reduced->first].scale == 1 &&
                          pieces_[reduced->first].is_like(remainder);

@@ -7,6 +7,7 @@
 
 #include "loopsmith/rules/fuse_stencils.h"
 #include "loopsmith/rules/inline_elementwise.h"
+#include "loopsmith/rules/look_up.h"
 #include "loopsmith/rules/make_loops.h"
 #include "loopsmith/rules/overlap_check.h"
 #include "loopsmith/rules/pad_dot_products.h"
@@ -14,6 +15,8 @@
 #include "loopsmith/rules/split_groups.h"
 #include "loopsmith/rules/split_reduction.h"
 #include "loopsmith/rules/subject.h"
+#include "loopsmith/schedule/primitives/distribute.h"
+#include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/sample.h"
 #include "loopsmith/schedule/schedule_error.h"
 
@@ -55,9 +58,39 @@ bool is_same(const Subject& a, const Subject& b) {
 /// blocks that they made have other variables.
 void read_again(std::span<Subject> subjects, const Schedule& schedule, const CpuModel& machine) {
   for (const Subject& fresh : subjects_of(schedule, machine)) {
-    const auto known = std::ranges::find_if(
-        subjects, [&](const Subject& subject) { return is_same(subject, fresh); });
-    if (known != subjects.end()) *known = fresh;
+    for (Subject& known : subjects) {
+      if (is_same(known, fresh)) {
+        known = fresh;
+        continue;
+      }
+      if (known.nests.size() != 1) continue;  // One of a group that was taken apart.
+      for (const Nest& nest : fresh.nests) {
+        if (nest.block.index == known.blocks[0].index) known.nests[0] = nest;
+      }
+    }
+  }
+}
+
+/// The nests of a group, which share no loops then.
+std::vector<Subject> apart(const Subject& group) {
+  std::vector<Subject> subjects;
+  for (const Nest& nest : group.nests) {
+    subjects.push_back({.nests = {nest}, .shared = 0, .blocks = {nest.block}, .loop = {}});
+  }
+  return subjects;
+}
+
+/// Gives blocks that share loops, and do not depend on each other, loops of their own.
+void distribute_nests(Schedule& schedule) {
+  const std::vector<Part> parts = program_of(schedule).parts;
+  NodeId last = no_node;
+  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+    const bool is_first = parts[i].node != no_node && parts[i].node != last;
+    last = parts[i].node;
+    if (!is_first || parts[i].node != parts[i + 1].node) continue;
+    const std::size_t before = schedule.steps().size();
+    const LoopRV outermost = get_loops(schedule, look_up(schedule, parts[i].nest->block))[0];
+    if (!distribute.attempt(schedule, outermost)) schedule.undo(schedule.steps().size() - before);
   }
 }
 
@@ -66,6 +99,7 @@ std::vector<BlockRV> take_rules(Schedule& schedule, const RuleContext& context) 
   std::vector<BlockRV> left;
   if (schedule.func()->attrs.get_int("tir.is_scheduled", 0) != 0) return left;
   inline_elementwise(schedule, context.machine);
+  distribute_nests(schedule);
   fuse_stencils(schedule, context);
   std::vector<Subject> subjects = subjects_of(schedule, context.machine);
   for (const auto prepare : {split_groups, split_long_reductions, pad_dot_products}) {
@@ -73,6 +107,7 @@ std::vector<BlockRV> take_rules(Schedule& schedule, const RuleContext& context) 
       subjects = subjects_of(schedule, context.machine);
     }
   }
+  // A group that no rule takes becomes nests, which are asked about next.
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     const bool is_taken = std::ranges::any_of(cpu_rules(), [&](const Rule& rule) {
       const Answer answer = ask(rule, schedule, subjects[i], context);
@@ -82,6 +117,12 @@ std::vector<BlockRV> take_rules(Schedule& schedule, const RuleContext& context) 
       return answer == Answer::taken;
     });
     if (is_taken) continue;
+    if (subjects[i].nests.size() > 1) {
+      const std::vector<Subject> nests = apart(subjects[i]);
+      subjects.insert(subjects.begin() + static_cast<std::ptrdiff_t>(i) + 1, nests.begin(),
+                      nests.end());
+      continue;
+    }
     left.insert(left.end(), subjects[i].blocks.begin(), subjects[i].blocks.end());
   }
   return left;

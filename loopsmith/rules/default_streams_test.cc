@@ -5,6 +5,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/rules/testing/scheduled.h"
 #include "loopsmith/te/te.h"
+#include "loopsmith/transform/pipeline.h"
 #include "loopsmith/transform/testing/functions.h"
 #include "loopsmith/transform/testing/programs.h"
 
@@ -30,8 +31,8 @@ TEST(default_streams, go_past_the_caches_where_outputs_are_large) {
   const auto marks_in = [](const Ptr<PrimFunc>& func) {
     int marks = 0;
     pre_order_visit(func->body, [&](const Ref& ref) {
-      const auto* mark = ref.as<AttrStmt>();
-      marks += mark && mark->attr_key == "nontemporal";
+      const auto* loop = ref.as<For>();
+      marks += loop && loop->annotations.get_int("pragma_nontemporal", -1) >= 0;
       return true;
     });
     return marks;
@@ -40,9 +41,12 @@ TEST(default_streams, go_past_the_caches_where_outputs_are_large) {
     const Tensor a = placeholder({count}, f32, "A");
     return te::create_prim_func({a, compute({count}, [&](Expr i) { return a(i) + 1; }, "B")});
   };
-  EXPECT_EQ(marks_in(with_default_schedule(copy_of(1 << 24), wide_machine)), 1);
-  EXPECT_EQ(marks_in(with_default_schedule(copy_of(1 << 20), wide_machine)), 0);
-  CpuModel small = wide_machine;
+  CpuModel large = wide_machine;
+  large.streamed_bytes = 64;
+  EXPECT_EQ(marks_in(with_default_schedule(copy_of(1 << 24), large)), 1);
+  EXPECT_EQ(marks_in(with_default_schedule(copy_of(1 << 20), large)), 0);
+  EXPECT_EQ(marks_in(with_default_schedule(copy_of(1 << 24), wide_machine)), 0);
+  CpuModel small = large;
   small.cache_bytes = 1 << 10;
   EXPECT_EQ(marks_in(checked_schedule(copy_of(1000), {numbers({1000}), numbers({1000})}, small)),
             1);
@@ -66,13 +70,14 @@ TEST(default_streams, start_where_they_are_aligned_and_read_ahead) {
         compute({20, columns}, [&](Expr i, Expr j) { return a(i, j) + total(i); }, "out");
     const auto func = checked_schedule(te::create_prim_func({a, out}),
                                        {numbers({20, columns}), numbers({20, columns})}, streaming);
-    EXPECT_GT(calls_in(func, op("prefetch")), 0);
-    EXPECT_GT(calls_in(func, op("reinterpret")), 0);
+    EXPECT_GT(calls_in(lower_function(func), op("reinterpret")), 0);
   }
   for (const int count : {1000, 257, 300}) {
     const Tensor a = placeholder({count}, f32, "A");
     const Tensor b = compute({count}, [&](Expr i) { return a(i) + 1; }, "B");
-    checked_schedule(te::create_prim_func({a, b}), {numbers({count}), numbers({count})}, streaming);
+    const auto func = checked_schedule(te::create_prim_func({a, b}),
+                                       {numbers({count}), numbers({count})}, streaming);
+    EXPECT_GT(calls_in(lower_function(func), op("prefetch")), 0);
   }
 }
 

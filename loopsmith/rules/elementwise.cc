@@ -3,7 +3,6 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/loops.h"
-#include "loopsmith/rules/prefetch.h"
 #include "loopsmith/rules/strategy.h"
 
 namespace loopsmith {
@@ -59,23 +58,11 @@ Stmt elementwise(const Nest& nest, const std::vector<Axis>& axes, const Substitu
   outer.erase(outer.begin() + (chosen - axes.begin()));
   const std::int64_t lanes = lanes_of(nest, machine);
   return loops_over(outer, values, [&](const Substitution& outside) {
-    const auto with = [&](const Expr& value) {
+    return vectorized_loop(*chosen, lanes, [&](const Expr& value) {
       Substitution all = outside;
       all[chosen->var] = value;
-      return all;
-    };
-    const auto body = [&](const Expr& value) { return at(nest.body, with(value)); };
-    const std::int64_t min_extent = constant_extent(*chosen).value_or(chosen->min_extent);
-    if (min_extent < lanes || lanes == 1) return vectorized_loop(*chosen, lanes, body);
-    const Expr past = elements_past_aligned(nest, with(chosen->min), lanes, machine);
-    if (!past.defined()) return vectorized_loop(*chosen, lanes, body);
-    const std::vector<NestAccess> accesses = accesses_in(nest);
-    return overlapping_vectors(
-        *chosen, lanes, past,
-        [&](const Expr& position) {
-          return read_ahead(accesses, chosen->var, with(position), lanes, machine);
-        },
-        body);
+      return at(nest.body, all);
+    });
   });
 }
 

@@ -59,7 +59,6 @@ Stmt long_vector(const Nest& nest, const Axis& axis, const CpuModel& machine) {
                 Axis part = axis;
                 part.min = axis.min + piece * size;
                 part.extent = exact ? size : min(size, axis.extent - piece * size);
-                part.min_extent = extent && *extent >= lanes ? lanes : 0;
                 return elementwise(nest, {part}, {}, machine);
               });
 }
@@ -103,8 +102,7 @@ std::optional<Nest> flattened(const Nest& nest, std::vector<Ptr<Buffer>>& views)
   Nest flat{.name = nest.name,
             .axes = {{var(name, total.dtype()), zero_of(total.dtype()), total, false}},
             .init = nullptr,
-            .body = nullptr,
-            .streamed = nest.streamed};
+            .body = nullptr};
   std::unordered_map<Ref, Ptr<Buffer>, RefHash, RefEqual> view_of;
   for (const NestAccess& access : accesses) {
     if (view_of.contains(access.buffer)) continue;
@@ -125,21 +123,6 @@ std::optional<Nest> flattened(const Nest& nest, std::vector<Ptr<Buffer>>& views)
 }
 
 }  // namespace
-
-Stmt inner_elementwise(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
-                       const CpuModel& machine) {
-  const std::int64_t lanes = lanes_of(nest, machine);
-  std::vector<Ptr<Buffer>> views;
-  std::vector<Axis> inner = axes;
-  if (const auto merged = with_collapsed_axes(nest, inner, lanes, views)) {
-    return under_views(views, elementwise(*merged, inner, values, machine));
-  }
-  if (const auto cut = peel_boundaries(nest, axes, lanes)) {
-    const Stmt middle = elementwise(cut->nest, cut->axes, values, machine);
-    return seq({under_views(cut->views, middle), in_borders(nest, axes, *cut, values, machine)});
-  }
-  return elementwise(nest, axes, values, machine);
-}
 
 Stmt single_elementwise(const Nest& nest, const CpuModel& machine) {
   std::vector<Ptr<Buffer>> views;
@@ -170,8 +153,10 @@ Stmt single_elementwise(const Nest& nest, const CpuModel& machine) {
   std::vector<Axis> inner = drop(outer, prefix);
   inner.insert(inner.end(), inside.begin(), inside.end());
   const Stmt loops = fused_loop(threads, ForKind::parallel, {}, [&](const Substitution& values) {
-    return cut ? inner_elementwise(chosen, inner, values, machine)
-               : elementwise(chosen, inner, values, machine);
+    const auto part = cut ? peel_boundaries(nest, inner, lanes_of(nest, machine)) : std::nullopt;
+    if (!part) return elementwise(chosen, inner, values, machine);
+    const Stmt middle = elementwise(part->nest, part->axes, values, machine);
+    return seq({under_views(part->views, middle), in_borders(nest, inner, *part, values, machine)});
   });
   return under_views(views, loops);
 }

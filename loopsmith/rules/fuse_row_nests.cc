@@ -23,6 +23,28 @@ bool touches(const Nest& nest, const Ptr<Buffer>& buffer) {
   return reads(nest, buffer) || writes(nest, buffer);
 }
 
+/// The dimensions of the buffer that the first `shared` axes index alone, in each access of it in
+/// `nest`; empty when there are no such.
+std::vector<std::size_t> shared_dimensions(const Nest& nest, const Ptr<Buffer>& buffer,
+                                           std::size_t shared) {
+  std::vector<std::size_t> dimensions;
+  for (std::size_t k = 0; k < shared; ++k) {
+    std::optional<std::size_t> place;
+    for (const NestAccess& access : accesses_in(nest)) {
+      if (!access.buffer.same_as(buffer)) continue;
+      const auto index = std::ranges::find_if(
+          access.indices, [&](const Expr& e) { return e.same_as(nest.axes[k].var); });
+      if (index == access.indices.end()) return {};
+      const auto here = static_cast<std::size_t>(index - access.indices.begin());
+      if (place && *place != here) return {};
+      place = here;
+    }
+    if (!place) return {};
+    dimensions.push_back(*place);
+  }
+  return dimensions;
+}
+
 /// True when every dependence between the two stays within one point of the shared axes.
 bool depend_row_by_row(const Nest& first, const Nest& second, std::size_t shared) {
   const auto row_by_row = [&](const Nest& writer, const Nest& other) {
@@ -91,26 +113,6 @@ std::size_t parts_between(const Group& group, const Program& program, std::size_
 
 }  // namespace
 
-std::vector<std::size_t> shared_dimensions(const Nest& nest, const Ptr<Buffer>& buffer,
-                                           std::size_t shared) {
-  std::vector<std::size_t> dimensions;
-  for (std::size_t k = 0; k < shared; ++k) {
-    std::optional<std::size_t> place;
-    for (const NestAccess& access : accesses_in(nest)) {
-      if (!access.buffer.same_as(buffer)) continue;
-      const auto index = std::ranges::find_if(
-          access.indices, [&](const Expr& e) { return e.same_as(nest.axes[k].var); });
-      if (index == access.indices.end()) return {};
-      const auto here = static_cast<std::size_t>(index - access.indices.begin());
-      if (place && *place != here) return {};
-      place = here;
-    }
-    if (!place) return {};
-    dimensions.push_back(*place);
-  }
-  return dimensions;
-}
-
 std::vector<Group> fuse_row_nests(const Program& program, const CpuModel& machine) {
   std::vector<Group> groups;
   for (std::size_t i = 0; i < program.parts.size(); ++i) {
@@ -141,12 +143,12 @@ std::vector<Group> fuse_row_nests(const Program& program, const CpuModel& machin
   return groups;
 }
 
-std::optional<RowReduction> fed_by(const Nest& producer, const Nest& nest, std::size_t shared,
-                                   const CpuModel& machine) {
-  std::optional<RowReduction> reduction = row_reduction_of(nest);
+bool is_fed_by(const Nest& producer, const Nest& nest, std::size_t shared,
+               const CpuModel& machine) {
+  const std::optional<RowReduction> reduction = row_reduction_of(nest);
   const auto* row = producer.body.as<BufferStore>();
   if (!reduction || !row || !producer.reduction().empty() || !producer.streamed.empty()) {
-    return std::nullopt;
+    return false;
   }
   const bool is_one_row = producer.axes.size() == shared + 1 && nest.axes.size() == shared + 1 &&
                           reduction->outer.empty() && !reduction->combination.condition.defined();
@@ -154,7 +156,7 @@ std::optional<RowReduction> fed_by(const Nest& producer, const Nest& nest, std::
   if (!is_one_row || reads(producer, row->buffer) || !structural_equal(along.min, combined.min) ||
       !structural_equal(along.extent, combined.extent) ||
       lanes_of(producer, machine) != lanes_of(nest, machine)) {
-    return std::nullopt;
+    return false;
   }
   Substitution own{{along.var, combined.var}};
   for (std::size_t k = 0; k < shared; ++k) own[producer.axes[k].var] = nest.axes[k].var;
@@ -166,9 +168,7 @@ std::optional<RowReduction> fed_by(const Nest& producer, const Nest& nest, std::
       is_same = is_same && structural_equal(access.indices[d], substitute(row->indices[d], own));
     }
   }
-  if (!is_read || !is_same) return std::nullopt;
-  reduction->producer = producer;
-  return reduction;
+  return is_read && is_same;
 }
 
 }  // namespace loopsmith

@@ -28,17 +28,11 @@ struct Group {
 /// Not those that gain more from results of several rows at once.
 std::vector<Group> fuse_row_nests(const Program& program, const CpuModel& machine);
 
-/// The dimensions of the buffer that the first `shared` axes index alone, in each access of it in
-/// `nest`; empty when there are no such.
-std::vector<std::size_t> shared_dimensions(const Nest& nest, const Ptr<Buffer>& buffer,
-                                           std::size_t shared);
-
-/// The reduction of `nest`, which computes what `producer`, the nest before it in a group, leaves
-/// in a row, just before it combines that; nullopt where it cannot.
+/// True when the reduction of `nest` may combine what `producer`, the nest before it in a group,
+/// leaves in a row as soon as that is computed.
 ///
 ///     for j: E[j] = exp(A[i, j])              for k:
 ///     for k: s[i] += E[k]               =>      E[k] = exp(A[i, k]);  s[i] += E[k]
-std::optional<RowReduction> fed_by(const Nest& producer, const Nest& nest, std::size_t shared,
-                                   const CpuModel& machine);
+bool is_fed_by(const Nest& producer, const Nest& nest, std::size_t shared, const CpuModel& machine);
 
 }  // namespace loopsmith

@@ -130,26 +130,6 @@ Stmt masked_vectors(const Axis& axis, std::int64_t lanes, const BodyOf& body) {
       });
 }
 
-Stmt overlapping_vectors(const Axis& axis, std::int64_t lanes, const Expr& behind,
-                         const BodyOf& before, const BodyOf& body) {
-  const DataType type = axis.extent.dtype();
-  const std::string& name = axis.var->name;
-  const Expr width = int_imm(type, lanes);
-  const Ptr<Var> past = var(name + "_a", type);
-  const Stmt main = loop(
-      name + "_o", ceildiv(axis.extent + past, width), ForKind::serial,
-      [&](const Expr& outer) -> Stmt {
-        const Ptr<Var> begin = var(name + "_b", type);
-        const Stmt vector = loop(name + "_i", width, ForKind::vectorized,
-                                 [&](const Expr& lane) { return body(axis.min + begin + lane); });
-        const Expr last = axis.extent - width;
-        return make(LetStmt{.value = max(min(outer * width - past, last), zero_of(type)),
-                            .var = begin,
-                            .body = seq({before(axis.min + begin), vector})});
-      });
-  return make(LetStmt{.value = cast(type, behind), .var = past, .body = main});
-}
-
 std::size_t parallel_prefix(const std::vector<Axis>& axes, const CpuModel& machine) {
   std::int64_t points = 1;
   for (std::size_t i = 0; i < axes.size(); ++i) {

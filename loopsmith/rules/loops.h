@@ -49,16 +49,6 @@ Stmt vectorized_loop(const Axis& axis, std::int64_t lanes, const BodyOf& body);
 /// Half the code of `vectorized_loop`, for what runs seldom.
 Stmt masked_vectors(const Axis& axis, std::int64_t lanes, const BodyOf& body);
 
-/// Whole vectors alone, of which all but the first and the last start `behind` points before a
-/// multiple of `lanes`: those two overlap their neighbours, whose points they compute once more.
-/// The extent is at least `lanes`. `before(position)` goes before each vector.
-///
-///     for o in ceil((extent + behind) / lanes):
-///       begin = max(min(o * lanes - behind, extent - lanes), 0)
-///       for l in lanes: (vectorized)  body(begin + l)
-Stmt overlapping_vectors(const Axis& axis, std::int64_t lanes, const Expr& behind,
-                         const BodyOf& before, const BodyOf& body);
-
 /// `body` only where `condition` holds; decided here when it is constant.
 Stmt guarded(const Expr& condition, const Stmt& body);
 

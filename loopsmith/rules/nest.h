@@ -16,7 +16,6 @@ struct Axis {
   Expr min;
   Expr extent;
   bool reduce = false;
-  std::int64_t min_extent = 0;  ///< The extent is at least this, where it is not a constant.
 };
 
 /// A block that runs once for each point of a box: what the rules schedule. Each spatial axis is an

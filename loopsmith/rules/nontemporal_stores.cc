@@ -3,10 +3,21 @@
 
 #include <algorithm>
 
-#include "loopsmith/rules/prefetch.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/schedule/primitives/annotate.h"
 
 namespace loopsmith {
 namespace {
+
+/// True for a buffer of constant shape that is larger than the caches.
+bool exceeds_caches(const Buffer& buffer, const CpuModel& machine) {
+  std::int64_t bytes = buffer.dtype.bytes();
+  for (const Expr& extent : buffer.shape) {
+    const std::int64_t* constant = as_int(extent);
+    if (!constant || __builtin_mul_overflow(bytes, *constant, &bytes)) return false;
+  }
+  return bytes > machine.cache_bytes;
+}
 
 bool is_read(const Program& program, const Ptr<Buffer>& buffer) {
   return program.used_by_opaque(buffer) ||
@@ -30,15 +41,12 @@ std::vector<Ptr<Buffer>> nontemporal_outputs(const Nest& nest, const Program& pr
   return found;
 }
 
-Stmt mark_nontemporal_stores(const Stmt& stmt, const std::vector<Nest>& nests) {
-  Stmt marked = stmt;
-  for (const Nest& nest : nests) {
-    for (const Ptr<Buffer>& buffer : nest.streamed) {
-      marked = make(AttrStmt{
-          .node = buffer, .attr_key = "nontemporal", .value = 1, .body = std::move(marked)});
-    }
+void stream(Schedule& schedule, const Nest& nest, LoopRV loop, const CpuModel& machine) {
+  if (machine.streamed_bytes == 0 || nest.streamed.empty() ||
+      nest.streamed.size() != written_buffers(nest).size()) {
+    return;
   }
-  return marked;
+  annotate(schedule, loop, "pragma_nontemporal", machine.prefetch_bytes);
 }
 
 }  // namespace loopsmith

@@ -2,6 +2,7 @@
 #pragma once
 #include "loopsmith/rules/cpu_model.h"
 #include "loopsmith/rules/program.h"
+#include "loopsmith/schedule/schedule.h"
 
 namespace loopsmith {
 
@@ -10,7 +11,7 @@ namespace loopsmith {
 std::vector<Ptr<Buffer>> nontemporal_outputs(const Nest& nest, const Program& program,
                                              const CpuModel& machine);
 
-/// Marks the stores of `stmt` to what `nests` write past the caches, for code generation.
-Stmt mark_nontemporal_stores(const Stmt& stmt, const std::vector<Nest>& nests);
+/// Lets a loop of the nest write past the caches, if all that the nest writes goes there.
+void stream(Schedule& schedule, const Nest& nest, LoopRV loop, const CpuModel& machine);
 
 }  // namespace loopsmith

@@ -54,7 +54,6 @@ class Borders {
     Axis result = axis_;
     result.min = begin;
     result.extent = analyzer_.simplify(end - begin);
-    result.min_extent = 0;
     return result;
   }
 

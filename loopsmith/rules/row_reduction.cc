@@ -3,22 +3,11 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/loops.h"
-#include "loopsmith/rules/prefetch.h"
 #include "loopsmith/rules/reduce_in_lanes.h"
 #include "loopsmith/rules/strategy.h"
 
 namespace loopsmith {
 namespace {
-
-std::int64_t chains_for(const RowReduction& reduction, const Axis& axis, std::int64_t lanes) {
-  // What a producer computes takes longer than a combination.
-  if (reduction.producer) return 1;
-  const auto extent = constant_extent(axis);
-  if (!extent) return max_chains;
-  std::int64_t chains = max_chains;
-  while (chains > 1 && *extent < 2 * chains * lanes) chains /= 2;
-  return chains;
-}
 
 /// Buffers for so many partial results of each target.
 std::vector<Ptr<Buffer>> room_for(const TupleCombination& combination, const std::string& suffix,
@@ -45,27 +34,17 @@ Stmt store_each(const std::vector<Ptr<Buffer>>& buffers, const std::vector<Expr>
   return seq(std::move(stores));
 }
 
-std::vector<NestAccess> reads_of(const TupleCombination& combination) {
-  std::vector<Stmt> sources;
-  for (const Expr& source : combination.sources) sources.push_back(make(Evaluate{.value = source}));
-  return accesses_in(seq(std::move(sources)));
-}
-
 /// Writes the combination of the elements at `values` over the reduction axes, with `axis` in the
 /// place of the vectorised one.
 class RowWriter {
  public:
-  RowWriter(const RowReduction& reduction, Axis axis, std::vector<Axis> outer, std::int64_t lanes,
-            const CpuModel& machine, Substitution values)
-      : reduction_(reduction),
-        combination_(reduction.combination),
-        axis_(std::move(axis)),
-        outer_(std::move(outer)),
+  RowWriter(const RowReduction& reduction, std::int64_t lanes, Substitution values)
+      : combination_(reduction.combination),
+        axis_(reduction.axis),
+        outer_(reduction.outer),
         lanes_(lanes),
-        chains_(chains_for(reduction, axis_, lanes)),
-        machine_(machine),
+        chains_(lane_shape(constant_extent(axis_), lanes).chains),
         values_(std::move(values)),
-        reads_(reads_of(combination_)),
         partial_(room_for(combination_, "_partial", number(chains_ * lanes), "local")) {}
 
   /// All of it; `finish` stores the totals.
@@ -97,15 +76,12 @@ class RowWriter {
   Stmt join_with(std::int64_t count, const Expr& distance) const;
   Tuple totals() const;
 
-  const RowReduction& reduction_;
   const TupleCombination& combination_;
-  const Axis axis_;
-  const std::vector<Axis> outer_;
+  const Axis& axis_;
+  const std::vector<Axis>& outer_;
   const std::int64_t lanes_;
   const std::int64_t chains_;
-  const CpuModel& machine_;
   const Substitution values_;
-  const std::vector<NestAccess> reads_;
   const std::vector<Ptr<Buffer>> partial_;
 };
 
@@ -124,25 +100,17 @@ Stmt RowWriter::combine(const Tuple& sources, const Expr& place) const {
                         is_single ? so_far : sources);
 }
 
-/// Combines the element at `position` of the row, after it was produced.
+/// Combines the element at `position` of the row.
 Stmt RowWriter::visit(Substitution here, const Expr& place, const Expr& position,
                       const Expr& mask) const {
   here[axis_.var] = axis_.min + position;
-  const Stmt combined = combine(combination_.sources_at(here, mask), place);
-  if (!reduction_.producer) return combined;
-  here[reduction_.producer->axes.back().var] = axis_.min + position;
-  const Stmt produced = at(reduction_.producer->body, here);
-  return seq({mask.defined() ? guarded(mask, produced) : produced, combined});
+  return combine(combination_.sources_at(here, mask), place);
 }
 
 Stmt RowWriter::main(const Expr& whole, const Expr& step, const Substitution& outside) const {
   return loop(name() + "_o", whole, ForKind::serial, [&](const Expr& block) {
-    Substitution here = outside;
-    here[axis_.var] = axis_.min + block * step;
-    return seq({read_ahead(reads_, axis_.var, here, chains_ * lanes_, machine_),
-                each_chain_and_lane([&](const Expr& place) {
-                  return visit(outside, place, block * step + place, nullptr);
-                })});
+    return each_chain_and_lane(
+        [&](const Expr& place) { return visit(outside, place, block * step + place, nullptr); });
   });
 }
 
@@ -213,17 +181,15 @@ std::optional<RowReduction> row_reduction_of(const Nest& nest) {
   return std::nullopt;
 }
 
-Stmt row_reduction(const RowReduction& reduction, std::int64_t lanes, const CpuModel& machine,
-                   const Substitution& values) {
+Stmt row_reduction(const RowReduction& reduction, std::int64_t lanes, const Substitution& values) {
   const TupleCombination& combination = reduction.combination;
-  return RowWriter(reduction, reduction.axis, reduction.outer, lanes, machine, values)
-      .run([&](const Tuple& totals) {
-        Tuple initial;
-        for (const Expr& value : combination.initial) initial.push_back(clone_with(value, values));
-        return substitute(store_combined(combination.targets, combination.indices,
-                                         *combination.reducer, initial, totals),
-                          values);
-      });
+  return RowWriter(reduction, lanes, values).run([&](const Tuple& totals) {
+    Tuple initial;
+    for (const Expr& value : combination.initial) initial.push_back(clone_with(value, values));
+    return substitute(store_combined(combination.targets, combination.indices, *combination.reducer,
+                                     initial, totals),
+                      values);
+  });
 }
 
 }  // namespace loopsmith

@@ -6,6 +6,7 @@
 
 #include "loopsmith/rules/look_up.h"
 #include "loopsmith/rules/loop_steps.h"
+#include "loopsmith/rules/nontemporal_stores.h"
 #include "loopsmith/rules/peel_boundaries.h"
 #include "loopsmith/rules/strategy.h"
 #include "loopsmith/rules/task_sizes.h"
@@ -61,17 +62,15 @@ std::int64_t task_of(std::optional<std::int64_t> extent, std::int64_t lanes) {
 void schedule_long_loop(Schedule& schedule, const NestLoop& all, std::int64_t lanes,
                         bool has_threads, const RuleContext& context) {
   const auto extent = constant_extent(all.axis);
-  LoopRV loop = all.loop;
-  std::optional<std::int64_t> inner = extent;
+  NestLoop along = all;
   const std::int64_t size = task_of(extent, lanes);
   if (has_threads && !(extent && *extent <= size)) {
     const Factor task = context.number(schedule, size, {size / 4, size * 4});
-    const auto [tasks, part] = split(schedule, loop, {infer, task}).take<2>();
+    const auto [tasks, part] = split(schedule, all.loop, {infer, task}).take<2>();
     parallel(schedule, tasks);
-    loop = part;
-    inner = size;
+    along = with_axis(schedule, part);
   }
-  vectorize_by(schedule, loop, inner, lanes, context);
+  vectorize_by(schedule, along.loop, constant_extent(along.axis), lanes, context);
 }
 
 /// Fuses the loops from the one on from which all accesses walk through memory, where these are
@@ -101,7 +100,7 @@ bool schedule_elementwise(Schedule& schedule, const Subject& subject, const Rule
   const Nest& nest = subject.nests[0];
   const std::int64_t lanes = lanes_of(nest, context.machine);
   auto found = look_up_loops(schedule, nest);
-  if (!nest.streamed.empty() || !found || found->empty()) return false;
+  if (!found || found->empty()) return false;
   std::vector<NestLoop>& loops = *found;
 
   const std::optional<Axis> along = contiguous_axis(nest);
@@ -137,6 +136,7 @@ bool schedule_elementwise(Schedule& schedule, const Subject& subject, const Rule
     vectorize_by(schedule, border, constant_extent(with_axis(schedule, border).axis), lanes,
                  context);
   }
+  stream(schedule, nest, get_loops(schedule, nest.block)[0], context.machine);
   return true;
 }
 

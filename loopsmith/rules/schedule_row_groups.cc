@@ -7,6 +7,7 @@
 #include "loopsmith/rules/look_up.h"
 #include "loopsmith/rules/loop_steps.h"
 #include "loopsmith/rules/loops.h"
+#include "loopsmith/rules/nontemporal_stores.h"
 #include "loopsmith/rules/reduce_in_lanes.h"
 #include "loopsmith/rules/strategy.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
@@ -19,7 +20,7 @@ namespace {
 
 /// True for a nest that runs in lanes inside of its first `shared` loops, or has no others.
 bool is_row_of_vectors(const Nest& nest, std::size_t shared, std::int64_t lanes) {
-  if (!point_count(nest.axes) || lanes <= 1) return false;
+  if (lanes <= 1) return false;
   if (!nest.reduction().empty()) {
     return point_count(drop(nest.spatial(), shared)) == 1 && row_reduction_of(nest);
   }
@@ -55,7 +56,7 @@ bool schedule_row_groups(Schedule& schedule, const Subject& subject, const RuleC
   const auto lanes = [&](const Nest& nest) { return lanes_of(nest, machine); };
   if (nests.size() < 2 || shared == 0) return false;
   for (const Nest& nest : nests) {
-    if (!nest.streamed.empty() || !is_row_of_vectors(nest, shared, lanes(nest))) return false;
+    if (!is_row_of_vectors(nest, shared, lanes(nest))) return false;
   }
   const auto found = loops_of(schedule, subject);
   if (!found) return false;
@@ -63,6 +64,7 @@ bool schedule_row_groups(Schedule& schedule, const Subject& subject, const RuleC
   std::vector<LoopRV> rows;
   std::vector<LaneReduction> reductions;
   std::vector<LoopRV> in_lanes;
+  std::vector<std::pair<std::size_t, LoopRV>> in_vectors;  // Loops over vectors, of nests.
   std::optional<LoopRV> producer;  // The loop over vectors of the nest before, if it is one.
   for (std::size_t i = 0; i < nests.size(); ++i) {
     const std::vector<NestLoop>& loops = (*found)[i];
@@ -81,7 +83,7 @@ bool schedule_row_groups(Schedule& schedule, const Subject& subject, const RuleC
     rows.push_back(loops[shared - 1].loop);
     if (loops.size() == shared || extent == 1) continue;
     const LoopRV inner = loops.back().loop;
-    const bool is_fed = i + 1 < nests.size() && fed_by(nest, nests[i + 1], shared, machine);
+    const bool is_fed = i + 1 < nests.size() && is_fed_by(nest, nests[i + 1], shared, machine);
     if (!is_fed && extent && *extent <= lanes(nest)) {
       in_lanes.push_back(inner);
       continue;
@@ -91,11 +93,15 @@ bool schedule_row_groups(Schedule& schedule, const Subject& subject, const RuleC
                : context.number(schedule, lanes(nest), {lanes(nest) / 2, lanes(nest) * 2});
     const auto [vectors, lane] = split(schedule, inner, {infer, width}).take<2>();
     in_lanes.push_back(lane);
+    in_vectors.emplace_back(i, vectors);
     if (is_fed) producer = vectors;
   }
   merge(schedule, rows);
   for (const LaneReduction& each : reductions) vectorize_lanes(schedule, each);
   for (const LoopRV lane : in_lanes) vectorize(schedule, lane);
+  for (const auto& [number, vectors] : in_vectors) {
+    stream(schedule, nests[number], vectors, machine);
+  }
   if (!is_worth_threads(nests)) return true;
   std::vector<NestLoop> around = found->front();
   around.resize(shared);

@@ -24,11 +24,12 @@ constexpr std::int64_t max_line_elements = 32;
 
 /// True when results lie beside each other where what is reduced does, too: vectors of results need
 /// no partial ones. Of short rows, also where that lies a few elements apart.
-bool walks_across_results(const Nest& nest, std::int64_t extent, std::int64_t lanes) {
+bool walks_across_results(const Nest& nest, std::optional<std::int64_t> extent,
+                          std::int64_t lanes) {
   const std::optional<Axis> along = contiguous_axis(nest);
   if (!along) return false;
   const auto stride = stride_in_lines(nest, *along);
-  if (stride && extent * *stride < std::min(2 * lanes, max_line_elements)) return true;
+  if (stride && extent && *extent * *stride < std::min(2 * lanes, max_line_elements)) return true;
   return std::ranges::none_of(accesses_in(nest), [&](const NestAccess& access) {
     return stride_along(access, along->var) == Stride::other;
   });
@@ -45,8 +46,8 @@ bool schedule_rows(Schedule& schedule, const Subject& subject, const RuleContext
   }
   const auto extent = constant_extent(reduction->axis);
   const LaneShape shape = lane_shape(extent, lanes_of(nest, context.machine));
-  if (!extent || *extent < shortest_row || shape.lanes <= 1 ||
-      walks_across_results(nest, *extent, shape.lanes)) {
+  if (extent.value_or(shortest_row) < shortest_row || shape.lanes <= 1 ||
+      walks_across_results(nest, extent, shape.lanes)) {
     return false;
   }
 

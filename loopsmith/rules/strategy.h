@@ -23,24 +23,17 @@ Stmt elementwise(const Nest& nest, const std::vector<Axis>& axes, const Substitu
 /// elementwise_nest.cc: a whole elementwise nest, by the forms of its axes.
 Stmt single_elementwise(const Nest& nest, const CpuModel& machine);
 
-/// An elementwise nest inside the loops that `values` come from, over its remaining axes.
-Stmt inner_elementwise(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
-                       const CpuModel& machine);
-
 /// row_reduction.cc: which reduction axis may be vectorised, and how: all loads are contiguous
 /// along it, or do not move.
 struct RowReduction {
   TupleCombination combination;
   Axis axis;                ///< The reduction axis that is vectorised.
   std::vector<Axis> outer;  ///< The other reduction axes.
-  /// What computes the elements of the row just before they are combined, along its last axis.
-  std::optional<Nest> producer = std::nullopt;
 };
 std::optional<RowReduction> row_reduction_of(const Nest& nest);
 
 /// for k in K: (vectorised)  partial[k % lanes] += source(k);     target = initial + sum(partial)
-Stmt row_reduction(const RowReduction& reduction, std::int64_t lanes, const CpuModel& machine,
-                   const Substitution& values);
+Stmt row_reduction(const RowReduction& reduction, std::int64_t lanes, const Substitution& values);
 
 /// tiled_reduction.cc: the contiguous spatial axis vectorised, a tile of results kept in registers
 /// while the reduction runs; over all axes of the nest. Operands are read where they are.

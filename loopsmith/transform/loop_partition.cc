@@ -15,6 +15,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
+#include "loopsmith/transform/idle_vectors.h"
 #include "loopsmith/transform/loop_body.h"
 #include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/thread_axes.h"
@@ -283,7 +284,8 @@ Stmt without(const Stmt& body, const ConditionSet& known) {
 }
 
 /// A copy of `stmt` for what is left over: small, for it seldom runs. With conditions in between,
-/// unrolled iterations would not share registers anyway; without, a few of them do.
+/// unrolled iterations would not share registers anyway; without, a few of them do, and those that
+/// would do nothing are left out.
 Stmt remainder_of(const Stmt& stmt) {
   Rewriter rewrite;
   rewrite.on<For>([&](const For& loop) -> Stmt {
@@ -291,7 +293,11 @@ Stmt remainder_of(const Stmt& stmt) {
     const std::int64_t* copies = as_int(loop.extent);
     const bool is_branch_free =
         copies && *copies <= max_copies_of_rest && !contains<IfThenElse>(loop.body);
-    if (loop.kind != ForKind::unrolled || is_branch_free) return inner;
+    if (loop.kind != ForKind::unrolled) return inner;
+    if (is_branch_free) {
+      const Stmt vectors = without_idle_vectors(*inner);
+      return vectors ? vectors : inner;
+    }
     For copy = *inner;
     copy.kind = ForKind::serial;
     return make(std::move(copy));

@@ -2,6 +2,7 @@
 #include "loopsmith/transform/loop_partition.h"
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/testing/functions.h"
@@ -253,6 +254,33 @@ TEST_F(LoopPartition, tests_once_for_an_unrolled_loop_where_a_pragma_asks_for_it
   // What memory decides may change from one iteration to the next.
   const Expr on_memory = load(b, {io}) > f(0);
   EXPECT_TRUE(same(hinted(on_memory), rows(ForKind::unrolled, io, ii, on_memory)));
+}
+
+TEST_F(LoopPartition, skips_vectors_that_are_left_over_and_combine_what_is_neutral) {
+  const Ptr<Buffer> sums = decl_buffer({16}, f32, "sums", "local");
+  const auto chains = [&](const Expr& otherwise) {
+    const Expr place = jo * 8 + ji, at = io * 16 + place;
+    const Expr element = if_then_else(at < n, load(a, {at}), otherwise);
+    const Stmt step = store(sums, load(sums, {place}) + element, {place});
+    const Stmt vector = for_loop(ji, 0, 8, step, ForKind::vectorized);
+    return partitioned(for_loop(io, 0, ceildiv(n, 16),
+                                for_loop(jo, 0, 2, vector, ForKind::unrolled), ForKind::serial));
+  };
+  const auto rest_of = [](const Stmt& stmt) { return stmt.as<SeqStmt>()->seq[1].as<For>(); };
+  const Stmt result = chains(neutral_element(Combiner::sum, f32));
+  const For* rest = rest_of(result);
+  const auto* first = rest->body.as<IfThenElse>();
+  ASSERT_TRUE(first);
+  EXPECT_TRUE(same(Analyzer().simplify(first->condition), rest->loop_var * 16 < n));
+  const auto* inside = first->then_case.as<SeqStmt>();
+  ASSERT_TRUE(inside);
+  EXPECT_TRUE(inside->seq[0].is<For>());
+  const auto* second = inside->seq[1].as<IfThenElse>();
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(same(Analyzer().simplify(second->condition),
+                   Analyzer().simplify(rest->loop_var * 16 + 8 < n)));
+  // What is no number without effect is added in any case.
+  EXPECT_TRUE(rest_of(chains(f(1)))->body.is<For>());
 }
 
 }  // namespace

@@ -98,6 +98,8 @@ constexpr Pass lowering[] = {
     // When it is known how large memory is, and all barriers are there that accesses ask for.
     {"plan_shared_pool", run<plan_shared_pool>, Form::flat, still_simple},
     {"narrow_indices", run<narrow_indices>, Form::flat},
+    // Before what is the same for a whole vector is named: vectors start elsewhere then.
+    {"stream_stores", run_with<&LowerOptions::vector_bits, stream_stores>, Form::flat},
     {"simplify", run<simplify>, Form::flat},
     // While indices are scalars: vectors of conditions become masks, whose loads cannot fault.
     {"rewrite_unsafe_select", run<rewrite_unsafe_select>, Form::flat},

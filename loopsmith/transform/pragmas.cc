@@ -11,9 +11,10 @@ constexpr std::string_view prefix = "pragma_";
 
 /// What lowering acts on, and hints about parallel loops, which no result depends on.
 constexpr std::string_view known_pragmas[] = {
-    "pragma_auto_unroll_max_step",    "pragma_unroll_explicit",
-    "pragma_loop_partition_hint",     "pragma_parallel_launch_point",
-    "pragma_parallel_stride_pattern", "pragma_parallel_barrier_when_finish"};
+    "pragma_auto_unroll_max_step",        "pragma_unroll_explicit",
+    "pragma_loop_partition_hint",         "pragma_nontemporal",
+    "pragma_parallel_launch_point",       "pragma_parallel_stride_pattern",
+    "pragma_parallel_barrier_when_finish"};
 
 /// Those whose value is code, or the name of a file with code.
 constexpr std::string_view code_pragmas[] = {"pragma_import_c", "pragma_import_llvm"};
@@ -45,7 +46,8 @@ Stmt with_pragmas(const Attrs& annotations, std::string_view what, const Span& s
     if (!key.starts_with(prefix)) continue;
     require(is_known(key), ErrorKind::lower, "pragma_is_known",
             hint("use pragma_auto_unroll_max_step, pragma_unroll_explicit, "
-                 "pragma_loop_partition_hint, pragma_import_c or pragma_import_llvm, or unannotate "
+                 "pragma_loop_partition_hint, pragma_nontemporal, pragma_import_c or "
+                 "pragma_import_llvm, or unannotate "
                  "it"),
             span, "lower_blocks: {} has annotation {}, which is no known pragma", what, key);
     body = make(AttrStmt{

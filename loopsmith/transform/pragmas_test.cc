@@ -51,11 +51,13 @@ TEST(pragmas, leave_unrolling_to_the_code_generator) {
 }
 
 TEST(pragmas, refuses_those_that_nobody_knows) {
-  EXPECT_EQ(error_of_lowering(R"("pragma_tensor_core": 1)"),
-            "lower: lower_blocks: loop i has annotation pragma_tensor_core, which is no known "
-            "pragma\n"
-            "  hint: use pragma_auto_unroll_max_step, pragma_unroll_explicit, "
-            "pragma_loop_partition_hint, pragma_import_c or pragma_import_llvm, or unannotate it");
+  EXPECT_EQ(
+      error_of_lowering(R"("pragma_tensor_core": 1)"),
+      "lower: lower_blocks: loop i has annotation pragma_tensor_core, which is no known "
+      "pragma\n"
+      "  hint: use pragma_auto_unroll_max_step, pragma_unroll_explicit, "
+      "pragma_loop_partition_hint, pragma_nontemporal, pragma_import_c or pragma_import_llvm, "
+      "or unannotate it");
   EXPECT_EQ(error_of_lowering(R"("pragma_auto_unroll_max_step": -1)"),
             "lower: lower_blocks: the value of pragma_auto_unroll_max_step of loop i is no such "
             "number\n"

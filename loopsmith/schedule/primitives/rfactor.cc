@@ -180,16 +180,29 @@ class Factoring {
   Stmt body(const Substitution& of_loops) const {
     if (plan_.masks.empty()) return old_->body;
     const KnownReduction& reduction = plan_.reduction;
-    // Combined with what they start from, partial results stay, too.
-    const std::vector<Expr> neutral = neutral_of(reduction).value_or(reduction.init);
     Expr mask = int_imm(boolean, 1);
     for (const Expr& each : plan_.masks) mask = mask && substitute(each, of_loops);
     std::vector<Expr> left, right;
-    for (std::size_t i = 0; i < reduction.buffers.size(); ++i) {
-      left.push_back(load(reduction.buffers[i], reduction.indices));
+    for (const Ptr<Buffer>& buffer : reduction.buffers) {
+      left.push_back(load(buffer, reduction.indices));
+    }
+    const std::vector<Expr> neutral = idle_values(left);
+    for (std::size_t i = 0; i < left.size(); ++i) {
       right.push_back(if_then_else(mask, reduction.sources[i], neutral[i]));
     }
     return stores(combined(reduction, left, right));
+  }
+
+  /// What changes no partial result. Combined with what they start from, they stay, too.
+  std::vector<Expr> idle_values(const std::vector<Expr>& left) const {
+    const KnownReduction& reduction = plan_.reduction;
+    const Stmt step = stores(combined(reduction, left, reduction.sources));
+    const auto* single = step.as<BufferStore>();
+    const auto accumulation = single ? accumulation_of(*single) : std::nullopt;
+    if (accumulation && !single->value.dtype().is_float8()) {
+      return {neutral_element(accumulation->combiner, single->value.dtype())};
+    }
+    return neutral_of(reduction).value_or(reduction.init);
   }
 
   /// What partial results start from.

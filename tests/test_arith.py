@@ -29,6 +29,8 @@ def test_analyzer_answers_from_what_it_was_told():
     with analyzer.constraint_scope(x < 4):
         assert analyzer.can_prove(x < 4)
     assert not analyzer.can_prove(x < 4)
+    with analyzer.constraint_scope(x % 4 == 2):
+        assert analyzer.can_prove(x % 2 == 0)
     analyzer.update(y, arith.ConstIntBound(0, 3))
     assert analyzer.can_prove(y < 4, arith.ProofStrength.SYMBOLIC_BOUND)
     assert analyzer.can_prove_equal(x + x, x * 2)

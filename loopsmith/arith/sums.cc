@@ -278,8 +278,13 @@ Sum Simplifier::sum_of_piece(const Piece& piece) {
 ConstIntBound Simplifier::bound_of(const Piece& piece) {
   ConstIntBound bound = knowledge_.bound(piece.index);
   if (piece.upper != Piece::no_upper) {
-    bound = piece.rounds_to_zero ? trunc_modulo(bound, point(piece.upper))
-                                 : floor_modulo(bound, point(piece.upper));
+    if (piece.rounds_to_zero) {
+      bound = trunc_modulo(bound, point(piece.upper));
+    } else {
+      const ModularSet set = knowledge_.modular(piece.index);
+      bound = set.coeff % piece.upper == 0 ? point(floor_remainder(set.base, piece.upper))
+                                           : floor_modulo(bound, point(piece.upper));
+    }
   }
   if (piece.lower != 1) {
     bound = piece.rounds_to_zero ? trunc_divide(bound, point(piece.lower))

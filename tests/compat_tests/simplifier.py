@@ -177,5 +177,23 @@ def test_simplify_constraint():
     chk(x < 10, True, x < 5)
 
 
+def test_remainders_of_remainders():
+    def proves(condition, given):
+        analyzer = arith.Analyzer()
+        with analyzer.constraint_scope(given):
+            return analyzer.can_prove(condition)
+
+    assert proves(tir.EQ(flm(x, 2), 0), tir.EQ(flm(x, 4), 0))
+    assert proves(tir.EQ(flm(x, 2), 1), tir.EQ(flm(x, 4), 3))
+    assert proves(tir.NE(flm(x, 3), 2), tir.EQ(flm(x, 9), 4))
+    assert proves(flm(x + 1, 2) <= 0, tir.EQ(flm(x, 4), 3))
+    assert not proves(tir.EQ(flm(x, 8), 0), tir.EQ(flm(x, 4), 0))
+
+
+def test_a_bound_knows_what_is_infinite():
+    bound = arith.Analyzer().const_int_bound(te.var("v", "int64"))
+    assert (bound.min_value, bound.max_value) == (bound.NEG_INF, bound.POS_INF)
+
+
 if __name__ == "__main__":
     tvm.testing.main()

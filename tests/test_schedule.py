@@ -272,6 +272,8 @@ def test_a_trace_is_made_of_instructions():
     assert [other.get(loop).extent.value for loop in other.get_loops("C")][:2] == [2, 32]
     with pytest.raises(ls.ScheduleError, match="handle is of a trace"):
         _ = loops.outputs[0].name
+    assert [repr(handle) for handle in loops.outputs] == ["LoopRV(1)", "LoopRV(2)", "LoopRV(3)"]
+    assert str(choice.outputs[0]) == "ExprRV(0)"
     with pytest.raises(ls.ScheduleError, match="append: split decides nothing"):
         trace.append(split, [1])
     with pytest.raises(IndexError, match="trace: there is no step 9, there are 4"):

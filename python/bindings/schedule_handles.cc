@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
 
+#include <type_traits>
 #include <utility>
 
 #include "bindings/bindings.h"
@@ -15,8 +16,18 @@ namespace nb = nanobind;
 namespace loopsmith::python {
 namespace {
 
+/// A handle of a trace, which has no statement or value: its kind and number.
+template <class T>
+std::string show_number(const PyHandle<T>& self) {
+  const char* kind = std::is_same_v<T, LoopRV>    ? "LoopRV"
+                     : std::is_same_v<T, BlockRV> ? "BlockRV"
+                                                  : "ExprRV";
+  return fmt::format("{}({})", kind, self.handle.index);
+}
+
 template <class T>
 std::string show(const PyHandle<T>& self) {
+  if (self.owner.is_none()) return show_number(self);
   const Schedule& schedule = self.schedule();
   if (const auto refusal = schedule.refuse(self.handle)) return explain(schedule, *refusal);
   return to_string(schedule.statement(schedule.node(self.handle)));
@@ -67,10 +78,13 @@ void bind_handles(nb::module_& m) {
   const auto value = [](const Hole& self) { return self.schedule().get(self.handle); };
   auto hole =
       nb::class_<Hole>(m, "ExprRV", "A number that a schedule has chosen, and may choose anew.");
+  const auto show_value = [value](const Hole& self) {
+    return self.owner.is_none() ? show_number(self) : std::to_string(value(self));
+  };
   hole.def("__int__", value)
       .def("__index__", value)
-      .def("__str__", [value](const Hole& self) { return std::to_string(value(self)); })
-      .def("__repr__", [value](const Hole& self) { return std::to_string(value(self)); });
+      .def("__str__", show_value)
+      .def("__repr__", show_value);
   constexpr std::pair<const char*, const char*> operators[] = {
       {"add", "+"}, {"sub", "-"}, {"mul", "*"}, {"floordiv", "//"}, {"mod", "%"}};
   for (const auto& [name, operation] : operators) {

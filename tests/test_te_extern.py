@@ -21,6 +21,23 @@ def refusal(kind: type[Exception], action: Callable[[], Any]) -> ls.UserError:
     return error.value
 
 
+def test_an_extern_may_have_memory_of_its_own() -> None:
+    a = te.placeholder((8,), name="A")
+
+    def kept(ins: list[tir.Buffer], outs: list[tir.Buffer]) -> tir.Stmt:
+        i, j = te.var("i"), te.var("j")
+        own = tir.decl_buffer((8,), "float32", "own")
+        fill = tir.For(i, 0, 8, body=tir.BufferStore(own, ins[0][i] * 2.0, [i]))
+        read = tir.For(j, 0, 8, body=tir.BufferStore(outs[0], own[7 - j], [j]))
+        return tir.Allocate(own.data, "float32", [8], True, body=tir.SeqStmt([fill, read]))
+
+    b = te.extern((8,), [a], kept, name="B")
+    assert "own = T.decl_buffer((8,))" in str(te.create_prim_func([a, b]))
+    given = np.arange(8, dtype="float32")
+    for result in (ls.build([a, b])(given), ls.build(te.create_schedule(b.op), [a, b])(given)):
+        np.testing.assert_array_equal(result, 2 * given[::-1])
+
+
 def test_an_extern_is_a_statement_over_buffers() -> None:
     a = te.placeholder((8,), name="A")
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/te/create_prim_func.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "loopsmith/arith/infer_regions.h"
+#include "loopsmith/ir/declare_buffers.h"
 #include "loopsmith/ir/solved_sizes.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
@@ -219,10 +221,13 @@ class FunctionBuilder {
     if (!context_.layout_free.empty()) {
       attrs = attrs.with("layout_free_buffers", layout_free_indices());
     }
-    return make(PrimFunc{.params = params_,
-                         .buffer_map = buffers_of_params_,
-                         .attrs = std::move(attrs),
-                         .body = whole});
+    const auto func = make(PrimFunc{.params = params_,
+                                    .buffer_map = buffers_of_params_,
+                                    .attrs = std::move(attrs),
+                                    .body = whole});
+    // The statement of an extern may allocate memory of its own.
+    const auto is_extern = [](const Ref& op) { return op.is<ExternOp>(); };
+    return std::ranges::any_of(order_, is_extern) ? declare_buffers(func) : func;
   }
 
   static bool is_block_without_axes(const Stmt& body) {

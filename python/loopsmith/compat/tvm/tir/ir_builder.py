@@ -37,6 +37,25 @@ class IRBuilder(ir_builder.IRBuilder):
 
     buffer_var = BufferVar
 
+    def allocate(
+        self,
+        dtype: str,
+        shape: Any,
+        name: str = "buf",
+        axis_separators: Any = None,
+        scope: str = "",
+    ) -> BufferVar:
+        """Allocate memory, to the end of the scope; functions declare the buffer."""
+        buffer = ls.tir.decl_buffer(
+            shape, dtype, name, scope=scope or "global", axis_separators=axis_separators or ()
+        )
+        self.emit(
+            lambda body: ls.tir.Allocate(
+                buffer.data, dtype, buffer.shape, condition=True, body=body
+            )
+        )
+        return BufferVar(self, buffer)
+
     def get(self) -> ls.tir.Stmt:
         """Return all statements as one; raise a RuntimeError while a scope is open."""
         with _raising(RuntimeError):

@@ -252,5 +252,33 @@ def test_node_primfunc_ctor():
     assert f.with_attr({"a": 1, "b": 2}).without_attr("a").attrs["b"] == 2
 
 
+def test_the_op_of_a_call_is_an_op():
+    call = tir.exp(tir.Var("x", "float32"))
+    assert isinstance(call.op, tvm.ir.Op) and call.op.same_as(tvm.ir.Op.get("tir.exp"))
+
+
+def test_a_loop_takes_no_wider_bounds():
+    i = tir.Var("i", "int32")
+    with pytest.raises(tvm.TVMError):
+        tir.For(i, 0, tir.const(10, "int64"), tir.ForKind.SERIAL, tir.Evaluate(0))
+    loop = tir.For(tir.Var("i", "int64"), 0, 10, tir.ForKind.SERIAL, tir.Evaluate(0))
+    assert loop.extent.dtype == "int64"
+
+
+def test_the_options_of_a_target():
+    target = tvm.target.Target("llvm -mcpu=skylake -mattr=+avx2,+fma")
+    assert target.mcpu == "skylake" and target.mattr == ["+avx2", "+fma"]
+    assert tvm.target.Target({"kind": "cuda", "arch": "sm_80"}).arch == "sm_80"
+
+
+def test_a_text_says_where_its_words_are_from():
+    f = tir.PrimFunc([], tir.Evaluate(0)).with_attr("global_symbol", "f")
+    assert f.script().startswith("# from tvm.script import tir as T\n\n@T.prim_func")
+    assert f.script() == tvm.script.from_source(f.script()).script()
+    module = tvm.IRModule({"f": f})
+    assert "# from tvm.script import ir as I\n" in module.script()
+    assert "loopsmith" not in module.script()
+
+
 if __name__ == "__main__":
     tvm.testing.main()

@@ -267,5 +267,63 @@ def test_ir_builder_open():
         ib.get()
 
 
+def test_a_handle_that_no_schedule_has_made():
+    sch = tir.Schedule(elementwise)
+    for handle in (LoopRV(), BlockRV()):
+        with pytest.raises(IndexError):
+            sch.get(handle)
+
+
+def test_what_a_builder_allocates_is_around_the_rest():
+    ib = tir.ir_builder.create()
+    n = te.size_var("n")
+    A = ib.allocate("float32", n, name="A", scope="global")
+    with ib.for_range(0, n, name="i") as i:
+        A[i] = A[i] + 1.0
+    body = ib.get()
+    assert isinstance(body, tir.Allocate) and isinstance(body.body, tir.For)
+
+
+def test_a_function_of_a_builder_uses_what_it_allocates():
+    n = te.size_var("n")
+    buffer = tir.decl_buffer((n,), "float32", name="A")
+    ib = tir.ir_builder.create()
+    A, kept = ib.buffer_ptr(buffer), ib.allocate("float32", (2,), name="kept")
+    with ib.for_range(0, n, name="i") as i:
+        kept[1] = A[i]
+        A[i] = kept[1] * 2.0
+    f = tir.PrimFunc([buffer], ib.get()).with_attr("global_symbol", "f")
+    a = tvm.nd.array(np.ones(5, "float32"))
+    tvm.build(tvm.IRModule.from_expr(f), target="llvm")(a)
+    assert a.numpy().sum() == 10
+
+
+def test_an_extern_stage_uses_what_it_allocates():
+    def reversed_twice(ins, outs):
+        ib = tir.ir_builder.create()
+        source, target = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
+        kept = ib.allocate("float32", (10,), name="kept")
+        with ib.for_range(0, 10, name="i") as i:
+            kept[9 - i] = source[i]
+        with ib.for_range(0, 10, name="j") as j:
+            target[j] = kept[9 - j]
+        return ib.get()
+
+    A = te.placeholder((10,), name="A")
+    B = te.extern((10,), [A], reversed_twice, name="B", dtype="float32")
+    a, b = tvm.nd.array(np.arange(10, dtype="float32")), tvm.nd.empty((10,))
+    tvm.build(te.create_schedule(B.op), [A, B], "llvm")(a, b)
+    tvm.testing.assert_allclose(b.numpy(), np.arange(10))
+
+
+def test_places_in_sequences():
+    state = tir.ScheduleState(elementwise)
+    root = state.mod["main"].body.block
+    assert [state.get_sref(each).seq_index for each in root.body] == [0, 1]
+    inside = state.get_sref(root.body[1].body)
+    assert inside.seq_index == -1 and state.get_sref(root).seq_index == -1
+    assert inside.parent.same_as(state.get_sref(root.body[1]))
+
+
 if __name__ == "__main__":
     tvm.testing.main()

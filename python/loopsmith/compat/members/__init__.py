@@ -86,6 +86,8 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.IndexMap, "map_ndarray", map_tensor),
     (tir.IndexMap, "map_tensor", map_tensor),
     (tir.IndexMap, "non_surjective_inverse", non_surjective_inverse),
+    (_core.ConstIntBound, "POS_INF", 2**63 - 1),
+    (_core.ConstIntBound, "NEG_INF", 1 - 2**63),
     (tir.For, "kind", property(loop_kind)),
     (tir.IterVar, "iter_type", property(axis_kind)),
     (_core.Instruction, "kind", property(step_kind)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from loopsmith import UserError, tir
+from loopsmith import UserError, _core, tir
 from loopsmith.ir import structural_equal
 
 _core_bool: Any = tir.Expr.__bool__
@@ -43,8 +43,21 @@ def chosen(operator: str) -> Any:
     return applied
 
 
-class OpName(str):
-    """The name of an intrinsic, which is also the intrinsic."""
+class Op(str):
+    """An intrinsic: its name."""
+
+    @staticmethod
+    def get(op_name: str) -> Op:
+        """Return an intrinsic; raise an error where there is none of that name."""
+        name = op_name.removeprefix("tir.")
+        if not hasattr(tir, name) and name not in _core.__dict__:
+            raise UserError(f"Op {op_name} is not registered")
+        return Op(name)
+
+    @staticmethod
+    def list_op_names() -> list[str]:
+        """Return the names of the intrinsics that expressions are made of."""
+        return [f"tir.{name}" for name in tir.intrinsics.__all__]
 
     @property
     def name(self) -> str:
@@ -62,8 +75,8 @@ broadcast_lanes: Any = vars(tir.Broadcast)["lanes"]
 _is_element = 0x8000
 
 
-def op_of(call: Any) -> OpName:
-    return OpName(call_op.__get__(call))
+def op_of(call: Any) -> Op:
+    return Op(call_op.__get__(call))
 
 
 def lanes_of(lanes: int) -> Any:

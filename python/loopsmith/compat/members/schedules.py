@@ -36,7 +36,11 @@ def remove_rv(sch: Any, rv: Any) -> None:
 def get(sch: Any, rv: Any) -> Any:
     if any(sch is owner and rv is each for owner, each in _forgotten):
         raise IndexError("the handle was removed from the schedule")
-    return rv.stmt if hasattr(rv, "stmt") else core_get(sch, rv)
+    if hasattr(rv, "stmt"):
+        return rv.stmt
+    if hasattr(rv, "letter"):  # It was made by hand.
+        raise IndexError(f"Cannot find corresponding {type(rv).__name__}: no schedule has made it")
+    return core_get(sch, rv)
 
 
 _core_get_block: Any = tir.Schedule.get_block

@@ -57,7 +57,7 @@ def script(node: Any, *args: Any, **options: Any) -> str:
         elif option not in _WITHOUT_MEANING:
             raise TypeError(f"script() got an unexpected keyword argument {option!r}")
     text: str = _core_script(node, *args, **given)
-    return text
+    return text.replace("# from loopsmith.script import ", "# from tvm.script import ", 2)
 
 
 def show(node: Any, style: str | None = None, **options: Any) -> None:

@@ -69,6 +69,21 @@ class Target(ls.Target):
         """Its options."""
         return dict(self.options)
 
+    @property
+    def mcpu(self) -> str:
+        """The processor; empty: any."""
+        return self.attrs.get("mcpu", "")
+
+    @property
+    def mattr(self) -> list[str]:
+        """What the processor has beside what is named after it."""
+        return [part for part in self.attrs.get("mattr", "").split(",") if part]
+
+    @property
+    def arch(self) -> str:
+        """The generation of a GPU; empty: that of the one that is there."""
+        return self.attrs.get("arch", "")
+
     def __enter__(self) -> Target:
         """Make it the current target."""
         if not hasattr(_entered, "stack"):

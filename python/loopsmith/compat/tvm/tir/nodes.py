@@ -81,7 +81,23 @@ class For(Alias, base=tir.For):
         annotations: Mapping[str, Any] | None = None,
         span: Any = None,
     ) -> tir.For:
-        """Return the loop; `kind` is one of `ForKind`, or its number."""
+        """Return the loop; `kind` is one of `ForKind`, or its number.
+
+        Raises
+        ------
+        UserError
+            A bound is of a wider type than the variable.
+        """
+
+        def largest(dtype: str) -> Any:
+            value: Any = tir.max_value(dtype)
+            return value.value
+
+        for bound in (min, extent):
+            if isinstance(bound, tir.Expr) and largest(bound.dtype) > largest(loop_var.dtype):
+                raise ls.UserError(
+                    f"For: {bound} is {bound.dtype}, and loop {loop_var.name} {loop_var.dtype}"
+                )
         return tir.For(
             loop_var,
             min,

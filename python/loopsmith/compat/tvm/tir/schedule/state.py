@@ -66,6 +66,17 @@ class StmtSRef:
                 inside = None if around is None else StmtSRef(self._owner, around)
         return inside
 
+    @property
+    def seq_index(self) -> int:
+        """Which of the statements in the one around it this is; -1 where it is the only one."""
+        around = self.parent
+        body = None if around is None else around.stmt.body
+        for place, each in enumerate(body.seq if isinstance(body, tir.SeqStmt) else ()):
+            own = each.block if isinstance(each, tir.BlockRealize) else each
+            if own.same_as(self.stmt):
+                return place
+        return -1
+
 
 class Dependency(NamedTuple):
     """One block uses what another one did."""

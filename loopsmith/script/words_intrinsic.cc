@@ -89,8 +89,16 @@ ScriptValue intrinsic(Lowering& lowering, const Arguments& args, const Word& wor
   } else {
     lowering.require_here(!values.empty(), "argument_is_missing", hint("give the type first"),
                           "T.{}: dtype is missing", word.name);
-    type = lowering.data_type(values[0], word.name);
-    values.erase(values.begin());
+    // First, as that of most; last, as that of what reads a field.
+    const auto is_name = [&](const ScriptValue& given) {
+      const ScriptValue value = lowering.named(given);
+      return value.as<DataType>() || value.as<std::string>() ||
+             value.node_as<StringImm>().defined();
+    };
+    const bool is_last = !is_name(values.front()) && is_name(values.back());
+    const auto place = is_last ? values.end() - 1 : values.begin();
+    type = lowering.data_type(*place, word.name);
+    values.erase(place);
   }
   return call_of(lowering, info, values, &type);
 }

@@ -270,5 +270,23 @@ def test_pass_instr():
     assert c.n == 1
 
 
+def test_a_function_of_the_host_as_text():
+    @tvm.register_func("test.plus_one", override=True)
+    def plus_one(x):
+        return x + 1
+
+    function = tvm.ir.EnvFunc.get("test.plus_one")
+    back = tvm.ir.load_json(tvm.ir.save_json(function))
+    assert back == function and back(3) == 4
+    assert tvm.ir.load_json(tvm.ir.save_json([function]))[0] == function
+
+
+def test_what_a_block_loads_is_not_handed_on():
+    block = elementwise.body.block.body[1].body.body.block
+    known = {buffer.data: buffer for buffer in (block.reads[0].buffer, block.writes[0].buffer)}
+    reads, writes, opaque = tir.analysis.get_block_access_region(block, known)
+    assert [each.buffer.name for each in (*reads, *writes)] == ["B", "C"] and not opaque
+
+
 if __name__ == "__main__":
     tvm.testing.main()

@@ -31,6 +31,7 @@ INTR = [
     "T.vectorlow(T.Broadcast(x,8), dtype='float32x4')",
     "T.vectorcombine(T.Broadcast(x,4),T.Broadcast(x,4), dtype='float32x8')",
     "T.tvm_struct_get(A.data, 0, 1, dtype='handle')",
+    "T.tvm_struct_get(A.data, 0, 5, 'int32')",
     "T.mma_fill(8, A.data, 0, dtype='float32')",
     "T.ptx_cp_async(A.data,0,A.data,0,16,dtype='float16')",
     "T.ptx_wait_group(0, dtype='')",

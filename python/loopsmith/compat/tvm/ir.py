@@ -276,7 +276,7 @@ def save_json(node: Any) -> str:
     """Return a node as text; also a schedule of tensor expressions, a list or a map."""
     if isinstance(node, ls.te.Schedule):
         return node.as_json()
-    if isinstance(node, Mapping) or _is_list(node):
+    if isinstance(node, (Mapping, EnvFunc)) or _is_list(node):
         return ls.to_json(_carrier(node))
     return ls.to_json(_node(node))
 
@@ -304,12 +304,16 @@ def _packed(value: Any) -> Any:
     if isinstance(value, Mapping):
         pairs = [[_packed(key), _packed(each)] for key, each in value.items()]
         return {"pairs": pairs}
+    if isinstance(value, EnvFunc):
+        return {"function": value.name}
     if _is_list(value):
         return [_packed(each) for each in value]
     return value
 
 
 def _unpacked(value: Any) -> Any:
+    if isinstance(value, Mapping) and "function" in value:
+        return EnvFunc.get(value["function"])
     if isinstance(value, Mapping):
         return {_unpacked(key): _unpacked(each) for key, each in value["pairs"]}
     return [_unpacked(each) for each in value] if _is_list(value) else value

@@ -48,7 +48,8 @@ class _Accesses(tir.Visitor):
                 self._add(found, region.buffer, [(low, low + size - 1) for low, size in ranges])
 
     def visit_BufferLoad(self, node: Any) -> None:
-        self.visit_children(node)
+        for index in node.indices:
+            self.visit(index)
         self._add(self.reads, node.buffer, [(index, index) for index in node.indices])
 
     def visit_BufferStore(self, node: Any) -> None:

@@ -27,13 +27,18 @@ install_packages() {
 }
 
 make_environment() {
-  # The stamp names what the environment was made from and where: a moved one is made anew.
-  local stamp
-  stamp="$(sha256sum tools/requirements.txt) $("$python" --version) $PWD"
-  [ "$(cat "$venv/stamp" 2>/dev/null)" != "$stamp" ] || return 0
+  # The stamp names what the environment was made from and where: a moved one is made anew, one of
+  # other packages takes those that are new.
+  local place stamp made
+  place="$("$python" --version) $PWD"
+  stamp="$(sha256sum tools/requirements.txt) $place"
+  made="$(cat "$venv/stamp" 2>/dev/null || true)"
+  [ "$made" != "$stamp" ] || return 0
 
-  echo "setup: making the virtual environment $venv"
-  "$python" -m venv --clear "$venv"
+  if [[ $made != *" $place" ]]; then
+    echo "setup: making the virtual environment $venv"
+    "$python" -m venv --clear "$venv"
+  fi
   "$venv/bin/pip" install -q --disable-pip-version-check -r tools/requirements.txt
   # The package is used where it stands; CMake puts the extension beside it.
   local packages

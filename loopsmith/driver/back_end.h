@@ -41,6 +41,8 @@ class BackEnd {
 
   /// How wide vectors should be.
   virtual int vector_bits(const Target& target) const = 0;
+  /// Whether `ldexp` of floats is an instruction.
+  virtual bool has_ldexp(const Target&) const { return false; }
   /// What rules know of the processor; not how many cores are to be used.
   virtual CpuModel machine_of(const Target& target) const = 0;
   /// A function that only does what the processor can.

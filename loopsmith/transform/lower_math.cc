@@ -17,12 +17,13 @@ struct Expansion {
   Op op;
   Unary unary = nullptr;
   Binary binary = nullptr;
-  Unary fast = nullptr;  ///< With `fast_math`; null: as without.
-  bool widens = true;    ///< Types narrower than float32 are computed in float32.
+  Unary fast = nullptr;        ///< Where that is enough; null: as without.
+  bool needs_no_fast = false;  ///< Where `ldexp` is an instruction: it takes no longer.
+  bool widens = true;          ///< Types narrower than float32 are computed in float32.
 };
 
 constexpr Expansion expansions[] = {
-    {.op = op("exp"), .unary = math::lower_exp, .fast = math::fast_exp},
+    {.op = op("exp"), .unary = math::lower_exp, .fast = math::fast_exp, .needs_no_fast = true},
     {.op = op("exp2"), .unary = math::lower_exp2},
     {.op = op("exp10"), .unary = math::lower_exp10},
     {.op = op("expm1"), .unary = math::lower_expm1},
@@ -65,8 +66,19 @@ bool is_cheap_operand(const Expr& e) {
   return e.is<Var>() || as_float(e) || as_int(e);
 }
 
+/// With products in the place of calls of `ldexp`.
+Expr without_ldexp(const Expr& expr) {
+  Rewriter rewrite;
+  rewrite.on<Call>([&](const Call& node) -> Expr {
+    const Ptr<Call> call = rewrite.children(node);
+    if (call->op != op("ldexp")) return call;
+    return math::scale_in_halves(call->args[0], call->args[1]);
+  });
+  return rewrite(expr);
+}
+
 /// The call's expansion, its arguments each bound to a variable.
-Expr expand(const Expansion& expansion, const Call& call, bool fast_math) {
+Expr expand(const Expansion& expansion, const Call& call, const MathOptions& options) {
   const SpanScope scope(call.span);
   std::vector<std::pair<Ptr<Var>, Expr>> bindings;
   const auto argument = [&](std::size_t i) -> Expr {
@@ -84,9 +96,11 @@ Expr expand(const Expansion& expansion, const Call& call, bool fast_math) {
     const Expr first = argument(0);
     result = expansion.binary(first, argument(1));
   } else {
-    const Unary chosen = fast_math && expansion.fast ? expansion.fast : expansion.unary;
+    const bool is_fast = options.is_fast && !(options.has_ldexp && expansion.needs_no_fast);
+    const Unary chosen = is_fast && expansion.fast ? expansion.fast : expansion.unary;
     result = chosen(argument(0));
   }
+  if (!options.has_ldexp) result = without_ldexp(result);
   const Expr bound = math::bind_shared(result);
   result = cast(call.dtype, loopsmith::call(op("precise"), {bound}));
   while (!bindings.empty()) {
@@ -99,13 +113,13 @@ Expr expand(const Expansion& expansion, const Call& call, bool fast_math) {
 
 /// Applies the one rule of this pass, to a function or an expression, as `run` says.
 template <class Run>
-auto rewrite_calls(bool fast_math, Run run) {
+auto rewrite_calls(const MathOptions& options, Run run) {
   Rewriter rewrite;
   rewrite.on<Call>([&](const Call& node) -> Expr {
     const Ptr<Call> call = rewrite.children(node);
     const Expansion* expansion = find_expansion(call->op);
     if (!expansion) return call;
-    return expand(*expansion, *call, fast_math);
+    return expand(*expansion, *call, options);
   });
   // A call that two statements share is expanded in each: an expansion defines variables.
   rewrite.on<BufferStore>([&](const BufferStore& store) -> Stmt {
@@ -121,12 +135,12 @@ auto rewrite_calls(bool fast_math, Run run) {
 
 }  // namespace
 
-Ptr<PrimFunc> lower_math(const Ptr<PrimFunc>& func, bool fast_math) {
-  return rewrite_calls(fast_math, [&](Rewriter& rewrite) { return rewrite.body_of(func); });
+Ptr<PrimFunc> lower_math(const Ptr<PrimFunc>& func, const MathOptions& options) {
+  return rewrite_calls(options, [&](Rewriter& rewrite) { return rewrite.body_of(func); });
 }
 
-Expr lower_math(const Expr& expr, bool fast_math) {
-  return rewrite_calls(fast_math, [&](Rewriter& rewrite) { return rewrite(expr); });
+Expr lower_math(const Expr& expr, const MathOptions& options) {
+  return rewrite_calls(options, [&](Rewriter& rewrite) { return rewrite(expr); });
 }
 
 }  // namespace loopsmith

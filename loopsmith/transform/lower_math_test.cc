@@ -111,14 +111,36 @@ TEST(LowerMath, IsPreciseWhateverSurroundsIt) {
 TEST(LowerMath, FastMathTakesCheaperVariants) {
   const Expr x = var("x", f32);
   const Expr call_of_tanh = call(op("tanh"), {x});
-  ScalarProgram exact(lower_math(call_of_tanh), {x}), fast(lower_math(call_of_tanh, true), {x});
+  ScalarProgram exact(lower_math(call_of_tanh), {x}),
+      fast(lower_math(call_of_tanh, {.is_fast = true}), {x});
   EXPECT_LT(fast.size(), exact.size());
   EXPECT_NEAR(fast.run({0.3}), std::tanh(0.3), 1e-7);
+  const auto size_of_exp = [&](const MathOptions& options) {
+    return ScalarProgram(lower_math(call(op("exp"), {x}), options), {x}).size();
+  };
+  EXPECT_LT(size_of_exp({.is_fast = true}), size_of_exp({}));
+  EXPECT_LT(size_of_exp({.is_fast = true, .has_ldexp = true}), size_of_exp({.is_fast = true}));
   // What has no fast variant takes the exact one.
   const Expr call_of_tan = call(op("tan"), {x});
   ScalarProgram tan_exact(lower_math(call_of_tan), {x}),
-      tan_fast(lower_math(call_of_tan, true), {x});
+      tan_fast(lower_math(call_of_tan, {.is_fast = true}), {x});
   EXPECT_EQ(tan_exact.size(), tan_fast.size());
+}
+
+TEST(LowerMath, AnInstructionScalesAsTwoProductsDo) {
+  for (const DataType type : {f32, f64}) {
+    for (const Op function : {op("exp"), op("exp2"), op("exp10"), op("sigmoid")}) {
+      const Expr x = var("x", type);
+      const Expr whole = call(function, {x});
+      const Expr scaled = lower_math(whole, {.has_ldexp = true});
+      EXPECT_TRUE(calls_in(scaled).contains("ldexp"));
+      ScalarProgram products(lower_math(whole), {x}), instruction(scaled, {x});
+      EXPECT_LT(instruction.size(), products.size());
+      for (double value = -800; value < 800; value += 0.7) {  // To 0, and to infinity.
+        EXPECT_EQ(products.run({value}), instruction.run({value})) << value;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -36,6 +36,10 @@ Ptr<PrimFunc> run_if(const Ptr<PrimFunc>& func, const LowerOptions& given) {
   return given.*option ? pass(func) : func;
 }
 
+Ptr<PrimFunc> run_lower_math(const Ptr<PrimFunc>& func, const LowerOptions& given) {
+  return lower_math(func, {.is_fast = given.fast_math, .has_ldexp = given.has_ldexp});
+}
+
 /// Of a pass that makes nothing which could be simpler.
 constexpr bool still_simple = true;
 
@@ -119,7 +123,7 @@ constexpr Pass lowering[] = {
     // Before bodies are copied, so that it is done once for all copies.
     {"simplify", run<simplify>, Form::flat},
     // After all that looks at expressions, before copies of them are made.
-    {"lower_math", run_with<&LowerOptions::fast_math, lower_math>, Form::flat},
+    {"lower_math", run_lower_math, Form::flat},
     {"unroll_loops", run<unroll_loops>, Form::lowered},
     {"remove_no_op", run<remove_no_op>, Form::lowered},
     // Elements beside each other, in loops that were around unrolled ones.

@@ -33,6 +33,7 @@ struct LowerOptions {
   bool async_copies = false;      ///< Copies into shared memory may be done while threads go on.
   bool tensor_cores = false;      ///< Warps multiply tiles of matrices; see fragments.h.
   bool fast_math = false;         ///< Functions may be approximated; see lower_math.h.
+  bool has_ldexp = false;         ///< It is an instruction; see lower_math.h.
   bool cut_loops = true;          ///< Loops are cut where guards come to hold.
   bool profile = false;           ///< Loops are timed; see profile_loops.h.
   bool verify = internal_checks;  ///< Check the form after each pass.

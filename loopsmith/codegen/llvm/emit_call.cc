@@ -44,6 +44,7 @@ llvm::Value* Emitter::call(const Call& call) {
                                     (static_cast<std::uint64_t>(*as_int(call.args[1])) << 32) +
                                         static_cast<std::uint64_t>(*as_int(call.args[0])));
     case op("fabs").index(): return absolute(call);
+    case op("ldexp").index(): return scaled(call);
     case op("isnan").index():
     case op("isinf").index():
     case op("isfinite").index(): return classify(call);
@@ -116,6 +117,14 @@ llvm::Value* Emitter::absolute(const Call& call) {
   llvm::Value* operand = value(call.args[0]);
   if (call.dtype.is_uint()) return operand;
   return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, operand, ir_.getFalse());
+}
+
+/// Of functions as lowering expands them, where the processor has an instruction.
+llvm::Value* Emitter::scaled(const Call& call) {
+  llvm::Value* number = value(call.args[0]);
+  llvm::Value* power = value(call.args[1]);
+  return ir_.CreateIntrinsic(llvm::Intrinsic::ldexp, {number->getType(), power->getType()},
+                             {number, power});
 }
 
 llvm::Value* Emitter::classify(const Call& call) {

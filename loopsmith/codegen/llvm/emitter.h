@@ -170,6 +170,7 @@ class Emitter {
   llvm::Value* prefetch(const Call& call);
   llvm::Value* math_function(const Call& call, const MathFunction& function);
   llvm::Value* absolute(const Call& call);
+  llvm::Value* scaled(const Call& call);
   llvm::Value* classify(const Call& call);
   llvm::Value* precise(const Call& call);
   llvm::Value* reinterpret(const Call& call);

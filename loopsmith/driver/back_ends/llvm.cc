@@ -39,6 +39,7 @@ class LlvmBackEnd final : public BackEnd {
   }
 
   int vector_bits(const Target& target) const override { return preferred_vector_bits(target); }
+  bool has_ldexp(const Target& target) const override { return x86_vector_bits(target) == 512; }
 
   CpuModel machine_of(const Target& target) const override {
     const int vector_bytes = vector_bits(target) / 8;

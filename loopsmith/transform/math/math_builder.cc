@@ -97,10 +97,18 @@ Expr power_of_two(const Expr& k) {
 }
 
 Expr scale(const Expr& y, const Expr& k) {
+  const DataType type = k.dtype();
+  return call(op("ldexp"),
+              {y, reinterpret((type.bits == 32 ? i32 : i64).with_lanes(type.lanes), k)});
+}
+
+Expr scale_in_halves(const Expr& y, const Expr& k) {
   // Two factors, for 2^k itself may overflow or be subnormal; both exponents are kept with the
   // bias, so that halving needs no sign.
   const Format& format = format_of(y);
-  const Expr sum = k + 2 * format.bias;
+  const DataType type = k.dtype();
+  const Expr bits = reinterpret((type.bits == 32 ? u32 : u64).with_lanes(type.lanes), k);
+  const Expr sum = bits + 2 * format.bias;
   const Expr half = sum >> 1;
   return y * from_bits(half << format.mantissa_bits) *
          from_bits((sum - half) << format.mantissa_bits);

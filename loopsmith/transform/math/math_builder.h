@@ -175,8 +175,11 @@ Expr flip_sign(const Expr& x, const Expr& sign);
 Expr to_float(const Expr& whole);
 /// 2^k for an exponent in the normal range.
 Expr power_of_two(const Expr& k);
-/// y 2^k for any k between -2 bias + 2 and 2 bias, rounded once.
+/// y 2^k for any k between -2 bias + 2 and 2 bias, rounded once; k is held modulo 2^bits. A call
+/// of `ldexp`.
 Expr scale(const Expr& y, const Expr& k);
+/// What that call computes, by products; k is signed.
+Expr scale_in_halves(const Expr& y, const Expr& k);
 
 /// round(x * factor) as a float and, modulo 2^bits, as an unsigned integer.
 struct Rounded {

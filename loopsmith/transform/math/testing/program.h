@@ -137,6 +137,7 @@ class ScalarProgram {
     if (s.call == "trunc") return bits(std::trunc(a));
     if (s.call == "nearbyint") return bits(std::nearbyint(a));
     if (s.call == "copysign") return bits(std::copysign(a, b));
+    if (s.call == "ldexp") return bits(std::ldexp(a, static_cast<std::int32_t>(rb)));
     throw std::logic_error("cannot evaluate " + std::string(s.call));
   }
 

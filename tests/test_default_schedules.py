@@ -459,3 +459,35 @@ def test_few_rows_that_lie_by_their_columns_are_not_copied():
     c = np.full((5, 2048), np.nan, "float32")
     ls.build(sch)(a, b, c)
     np.testing.assert_array_equal(c, a.T @ b)
+
+
+@pytest.mark.parametrize(("size", "window"), [(33, 3), (64, 5), (112, 3)])
+def test_masks_of_padded_windows_are_constants(size: int, window: int):
+    """On a processor with vectors of 32 bytes; only the lanes at the ends of rows are masked."""
+    pad = window // 2
+    x = te.placeholder((6, size, size), name="X")
+    w = te.placeholder((6, window, window), name="W")
+    p, q = (te.reduce_axis((0, window), name) for name in "pq")
+
+    def padded(c: tir.Expr, y: tir.Expr, z: tir.Expr) -> tir.Expr:
+        inside = te.all(y >= pad, y < size + pad, z >= pad, z < size + pad)
+        return te.if_then_else(inside, x[c, y - pad, z - pad], 0.0)
+
+    wide = te.compute((6, size + 2 * pad, size + 2 * pad), padded, name="padded")
+    out = te.compute(
+        (6, size, size),
+        lambda c, y, z: te.sum(wide[c, y + p, z + q] * w[c, p, q], axis=[p, q]),
+        name="Y",
+    )
+    func = te.create_prim_func([x, w, out])
+    sch = ls.default_schedule(func, "llvm -mcpu=x86-64-v3")
+    assert [step for step in str(sch.trace).splitlines() if "sch.unroll(" in step]
+    lowered = ls.lower(sch, target="llvm -mcpu=x86-64-v3").script()
+    assert f"q in range({window})" not in lowered
+    a = np.random.default_rng(0).integers(-3, 4, (6, size, size)).astype("float32")
+    b = np.random.default_rng(1).integers(-3, 4, (6, window, window)).astype("float32")
+    found = np.full((6, size, size), np.nan, np.float32)
+    ls.build(func)(a, b, found)
+    rows = np.pad(a, ((0, 0), (pad, pad), (pad, pad)))
+    windows = np.lib.stride_tricks.sliding_window_view(rows, (window, window), axis=(1, 2))
+    np.testing.assert_array_equal(found, np.einsum("cyzpq,cpq->cyz", windows, b))

@@ -487,3 +487,18 @@ def main(n: T.int32, A: T.Buffer((4, n), "float32"), V: T.Buffer((4,), "float32"
         results = np.full(4, 9, np.float32)
         ls.build(sch)(n, np.ones((4, n), np.float32), results)
         assert results.tolist() == [expected] * 4
+
+
+def test_a_condition_goes_on_reading_the_loop_of_a_reduction_over_nothing():
+    body = """
+for i, j in T.grid(1, 2):
+    if j <= i:
+        for k in range(n):
+            with T.block("b"):
+                vi, vj, vk = T.axis.remap("RSR", [i, j, k])
+                with T.init():
+                    B[vj] = 0
+                B[vj] = 1
+"""
+    parameters = 'B: T.Buffer((2,), "int32"), n: T.int32'
+    assert outcome(parameters, body, lambda sch: sch.fuse("j")) == "empty_reductions_start"

@@ -28,6 +28,8 @@ constexpr std::int64_t min_vectors = 4;
 /// Of less than this, what is left over by tiles takes longer in vectors of its own than masked.
 constexpr std::int64_t min_rest_bytes = 8;
 
+/// Of a window, in copies of which each mask is a constant.
+constexpr std::int64_t max_unrolled_window = 8;
 /// Rows that are read side by side, each a stream that the processor follows. Their sums go to the
 /// first cache and back once.
 constexpr std::int64_t rows_at_once = 8;
@@ -72,13 +74,33 @@ struct ColumnLoops {
   std::vector<NestLoop> tasks;
   std::vector<LoopRV> steps;
   std::optional<LoopRV> across;
+  bool unrolls_last_step = false;
 };
 
-ColumnLoops sorted_loops(const std::vector<NestLoop>& loops, const Axis& along) {
+/// True when a condition on a value reads the axis and `along`: which lanes it masks depends on the
+/// axis alone, in the middle of rows.
+bool decides_masks(const Nest& nest, const Axis& axis, const Axis& along) {
+  const auto extent = constant_extent(axis);
+  if (!extent || *extent > max_unrolled_window) return false;
+  bool found = false;
+  pre_order_visit(nest.body, [&](const Ref& ref) {
+    const auto* call = ref.as<Call>();
+    const auto* select = ref.as<Select>();
+    const bool is_choice = call && call->op == op("if_then_else");
+    if (!is_choice && !select) return !found;
+    const Expr condition = is_choice ? call->args[0] : select->condition;
+    found = found || (uses_variable(condition, axis.var) && uses_variable(condition, along.var));
+    return !found;
+  });
+  return found;
+}
+
+ColumnLoops sorted_loops(const Nest& nest, const std::vector<NestLoop>& loops, const Axis& along) {
   ColumnLoops sorted;
   for (const NestLoop& each : loops) {
     if (each.axis.reduce) {
       sorted.steps.push_back(each.loop);
+      sorted.unrolls_last_step = decides_masks(nest, each.axis, along);
     } else if (each.axis.var.same_as(along.var)) {
       sorted.across = each.loop;
     } else {
@@ -104,6 +126,9 @@ void reduce_columns(Schedule& schedule, BlockRV block, const ColumnLoops& loops,
     const Handles<LoopRV> found = get_loops(schedule, each);
     if (inner.size() > 1) unroll(schedule, found[found.size() - 2]);
     vectorize(schedule, found.back());
+    if (each == block && loops.unrolls_last_step) {
+      unroll(schedule, found[found.size() - inner.size() - 1]);
+    }
   }
 }
 
@@ -182,7 +207,8 @@ void reduce_along_rows(Schedule& schedule, BlockRV block, const ColumnLoops& loo
 /// The loops of a part of the columns, which are as before, but that over columns is first.
 ColumnLoops loops_of_part(Schedule& schedule, BlockRV block, const ColumnLoops& whole) {
   const Handles<LoopRV> loops = get_loops(schedule, block);
-  ColumnLoops part{.tasks = whole.tasks, .steps = whole.steps, .across = loops[0]};
+  ColumnLoops part = whole;
+  part.across = loops[0];
   std::size_t next = 1;
   for (NestLoop& each : part.tasks) each.loop = loops[next++];
   for (LoopRV& each : part.steps) each = loops[next++];
@@ -210,7 +236,7 @@ bool schedule_columns(Schedule& schedule, const Subject& subject, const RuleCont
   if (cut.rest > 0 && is_left_alone && !is_apart(nest, *along)) return false;
   const auto found = look_up_loops(schedule, nest);
   if (!found) return false;
-  const ColumnLoops loops = sorted_loops(*found, *along);
+  const ColumnLoops loops = sorted_loops(nest, *found, *along);
   if (!loops.across || loops.steps.empty()) return false;
   const bool has_threads = is_worth_threads(subject.nests);
   const std::int64_t threads = has_threads ? machine.cores : 1;

@@ -41,10 +41,13 @@ std::vector<PathStep> path_to(const Schedule& schedule, NodeId block) {
 
 /// When an init is given where there is nothing to reduce.
 struct GivenInit {
-  std::string loop;                ///< The one that it runs before.
-  std::vector<Expr> conditions;    ///< Those that read no loop.
-  bool is_never = false;           ///< Where there is nothing to reduce, other loops do not run.
-  std::ptrdiff_t sequences = 0;    ///< From that loop to the block.
+  std::string loop;              ///< The one that it runs before.
+  std::vector<Expr> conditions;  ///< Those that read no loop.
+  bool is_never = false;         ///< Where there is nothing to reduce, other loops do not run.
+  std::ptrdiff_t sequences = 0;  ///< From that loop to the block.
+  /// How many conditions read a loop that binds a reduction axis, and another one: these are none
+  /// of the init's.
+  std::ptrdiff_t mixed_conditions = 0;
   std::vector<Expr> extents = {};  ///< Of domains, where they read loops of the reduction.
   /// Loops that bind a reduction axis, and those that bind none, for each of which it runs.
   std::vector<const Object*> reductions = {}, others = {};
@@ -94,6 +97,19 @@ std::optional<GivenInit> given_init(const Schedule& schedule, BlockRV block) {
     });
     if (given.extents.empty()) return {};
   }
+  std::vector<Expr> around = arith::conjuncts(realize.predicate);
+  for (const PathStep& step : path) {
+    if (!step.condition.defined()) continue;
+    std::ranges::copy(arith::conjuncts(step.condition), std::back_inserter(around));
+  }
+  given.mixed_conditions = std::ranges::count_if(around, [&](const Expr& condition) {
+    const auto reads_one_of = [&](const std::vector<const Object*>& loops) {
+      return std::ranges::any_of(free_variables(condition), [&](const auto& variable) {
+        return std::ranges::find(loops, variable.get()) != loops.end();
+      });
+    };
+    return reads_one_of(given.reductions) && reads_one_of(given.others);
+  });
   for (const Expr& condition : all) {
     const bool reads_loops = std::ranges::any_of(path, [&](const PathStep& step) {
       return step.loop && uses_variable(condition, step.loop->loop_var);
@@ -157,8 +173,10 @@ bool have_in_common(const std::vector<const Object*>& a, const std::vector<const
   return std::ranges::find_first_of(a, b) != a.end();
 }
 
+/// Of an init before a step, and after it.
 bool are_alike(const std::optional<GivenInit>& a, const std::optional<GivenInit>& b) {
   if (!a || !b) return (!a || a->is_never) && (!b || b->is_never);
+  if (b->mixed_conditions < a->mixed_conditions) return false;
   if (have_in_common(a->reductions, b->others) || have_in_common(a->others, b->reductions)) {
     return false;
   }

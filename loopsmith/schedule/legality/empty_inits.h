@@ -17,9 +17,10 @@ namespace loopsmith {
 /// that do. Let a step change loops, and the conditions that read loops, for whole blocks: not only
 /// where these have instances. Then it keeps this, if the init is still given, under the same
 /// conditions that read no loop, no condition ceases to read loops of the reduction while it reads
-/// others, no loop that stays begins or ends to bind a reduction axis, and domains that read loops of the reduction are the same where these start. It runs no later than
-/// before, if as many sequences hold the block inside of the loops of the reduction; what it passes
-/// is asked by steps that move statements.
+/// others, no loop that stays begins or ends to bind a reduction axis, and domains that read loops
+/// of the reduction are the same where these start. It runs no later than before, if as many
+/// sequences hold the block inside of the loops of the reduction; what it passes is asked by steps
+/// that move statements.
 std::optional<Refusal> refuse_changed_inits(const Schedule& before, const Schedule& after);
 
 }  // namespace loopsmith

@@ -205,6 +205,8 @@ CodeEmitter::CodeEmitter(Processor processor, int opt_level)
   llvm::TargetOptions options;
   // How Linux calls functions there.
   if (triple.isRISCV()) options.MCOptions.ABIName = "lp64d";
+  // A short loop that crosses a line of decoded instructions takes a cycle more for an iteration.
+  if (triple.isX86()) options.LoopAlignment = 32;
   target_machine_.reset(llvm_target(processor_.triple)
                             .createTargetMachine(triple, processor_.cpu, processor_.features,
                                                  options, llvm::Reloc::PIC_, llvm::CodeModel::Small,

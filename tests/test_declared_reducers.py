@@ -127,6 +127,49 @@ def test_a_scalar_reducer_whose_combination_is_a_sum_has_partial_results(step: s
     np.testing.assert_allclose(results, np.log(np.exp(given).sum(1)), rtol=1e-5)
 
 
+def running_normalisers(length: str) -> tir.PrimFunc:
+    """Return maxima and sums of exponentials of all beginnings of rows."""
+    return ls.from_source(f"""
+@T.prim_func
+def running(A: T.Buffer((4, 300), "float32"), W: T.Buffer((4, 300), "float32"),
+            L: T.Buffer((5,), "int32"),
+            M: T.Buffer((4, 301), "float32"), S: T.Buffer((4, 301), "float32")):
+    for r in range(4):
+        for i in range({length}):
+            M[r, i + 1] = T.max(M[r, i], A[r, i])
+            S[r, i + 1] = S[r, i] * T.exp(M[r, i] - T.max(M[r, i], A[r, i])) + (
+                W[r, i] * T.exp(A[r, i] - T.max(M[r, i], A[r, i])))
+""")
+
+
+@pytest.mark.parametrize("length", ["300", "L[r]", "L[r + 1] - L[r]"])
+def test_a_given_reducer_scans_tuples_in_rows(length: str) -> None:
+    func = running_normalisers(length)
+    sch = tir.Schedule(func)
+    assert not sch.can_apply("parallel_scan", "i", length=32)
+    reducer = online_softmax().combiner("float32", "float32")
+    sch.parallel_scan("i", length=32, reducer=reducer)
+    replayed = tir.Schedule(func)
+    sch.trace.apply_to_schedule(replayed)
+    assert ls.structural_equal(replayed.func, sch.func)
+    random = np.random.default_rng(3)
+    given = [random.random((4, 300), "float32") for _ in range(2)]
+    lengths = np.array([3, 90, 180, 300, 299], "int32")
+    results = []
+    for each in (func, sch):
+        most, total = np.full((4, 301), -9, "float32"), np.ones((4, 301), "float32")
+        ls.build(each, default_schedule=False)(*given, lengths, most, total)
+        results.append((most, total))
+    np.testing.assert_array_equal(results[0][0], results[1][0])
+    np.testing.assert_allclose(results[0][1], results[1][1], rtol=1e-4)
+
+
+def test_a_given_reducer_that_is_not_associative_is_refused_with_a_counterexample() -> None:
+    wrong = te.comm_reducer(lambda x, y: x - y, zero, name="minus")
+    with pytest.raises(ls.UserError, match="minus"):
+        wrong.combiner("int32")
+
+
 def test_a_declared_reducer_prints_and_parses() -> None:
     func = statistics(2, 8, "float32")
     again = ls.from_source(func.script())

@@ -43,6 +43,14 @@ PROGRAMS = {
                 C[vi, vj] = T.float32(0)
             C[vi, vj] = C[vi, vj] + A[vi, vk] * T.Cast("float32", B[vk, vj])
 """,
+    "sizes": """
+    a: T.handle, b: T.handle
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for i in range(n):
+        B[i] = A[i] * T.float32(2)
+""",
     "stages": """
     A: T.Buffer((32, 16), "float32"), C: T.Buffer((32, 16), "float32")
     B = T.alloc_buffer((32, 16))
@@ -241,6 +249,7 @@ EXAMPLES = {
         'sch.split("i", [None, 16])\nsch.reorder("i_0", "i_1", "j", "k")\nsch.blockize("i_1")',
     ),
     "loop_partition": ("update", 'sch.loop_partition("i", [8, None])'),
+    "version_loop": ("sizes", 'sch.version_loop(loops=["i"], least=[1000])\nsch.parallel("i")'),
     "peel": ("update", 'sch.peel("i", first=1, last=2)'),
     "distribute": (
         "statements",

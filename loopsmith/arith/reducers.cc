@@ -329,20 +329,31 @@ std::optional<KnownReduction> reduction_of(const Block& block) {
   return {};
 }
 
+std::optional<std::vector<Expr>> right_side_of(const CommReducer& reducer,
+                                               const std::vector<Expr>& values,
+                                               const std::vector<Expr>& left) {
+  if (reducer.result.size() != values.size()) return {};
+  Tuple x(reducer.lhs.begin(), reducer.lhs.end()), y(reducer.rhs.begin(), reducer.rhs.end());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (x[i].dtype() != left[i].dtype()) return {};
+  }
+  ReducerMatcher matcher(left, x, y);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!matcher.match(reducer.result[i], values[i])) return {};
+  }
+  auto right = std::move(matcher).right();
+  const bool are_told = std::ranges::all_of(right, [](const Expr& each) { return each.defined(); });
+  return are_told ? std::optional(std::move(right)) : std::nullopt;
+}
+
 std::optional<KnownReduction> declared_reduction_of(const Block& block) {
   const auto reducer = Ptr<CommReducer>::from(block.annotations.get(reducer_annotation));
   auto updates = reducer.defined() ? updates_of(block) : std::nullopt;
-  if (!updates || reducer->result.size() != updates->values.size()) return {};
-  Tuple x(reducer->lhs.begin(), reducer->lhs.end()), y(reducer->rhs.begin(), reducer->rhs.end());
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (x[i].dtype() != updates->left[i].dtype()) return {};
-  }
-  ReducerMatcher matcher(updates->left, x, y);
-  for (std::size_t i = 0; i < reducer->result.size(); ++i) {
-    if (!matcher.match(reducer->result[i], updates->values[i])) return {};
-  }
+  if (!updates) return {};
+  auto sources = right_side_of(*reducer, updates->values, updates->left);
+  if (!sources) return {};
   updates->reduction.declared = reducer;
-  updates->reduction.sources = std::move(matcher).right();
+  updates->reduction.sources = *std::move(sources);
   return std::move(updates->reduction);
 }
 

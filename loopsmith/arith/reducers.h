@@ -57,5 +57,9 @@ std::optional<std::vector<Expr>> neutral_of(const KnownReduction& reduction);
 std::optional<std::vector<Expr>> right_side_of(const KnownReducer& reducer,
                                                const std::vector<Expr>& values,
                                                const std::vector<Expr>& left);
+/// The same for a declared reducer.
+std::optional<std::vector<Expr>> right_side_of(const CommReducer& reducer,
+                                               const std::vector<Expr>& values,
+                                               const std::vector<Expr>& left);
 
 }  // namespace loopsmith

@@ -95,6 +95,11 @@ Handles<LoopRV> ScheduleMethods::loop_partition(const LoopArgument& loop,
       call("loop_partition", {value_of(loop), value_of(factors), value_of(preserve_unit_iters)}));
 }
 
+Handles<LoopRV> ScheduleMethods::version_loop(const std::vector<LoopArgument>& loops,
+                                              const std::vector<std::int64_t>& least) {
+  return handles_in<LoopRV>(call("version_loop", {value_of(loops), value_of(least)}));
+}
+
 Handles<LoopRV> ScheduleMethods::peel(const LoopArgument& loop, std::int64_t first,
                                       std::int64_t last, std::int64_t align) {
   return handles_in<LoopRV>(
@@ -147,8 +152,10 @@ Handles<BlockRV> ScheduleMethods::normalize_nest(const LoopArgument& loop) {
   return handles_in<BlockRV>(call("normalize_nest", {value_of(loop)}));
 }
 
-Handles<LoopRV> ScheduleMethods::parallel_scan(const LoopArgument& loop, std::int64_t length) {
-  return handles_in<LoopRV>(call("parallel_scan", {value_of(loop), value_of(length)}));
+Handles<LoopRV> ScheduleMethods::parallel_scan(const LoopArgument& loop, std::int64_t length,
+                                               const std::optional<Annotation>& reducer) {
+  return handles_in<LoopRV>(
+      call("parallel_scan", {value_of(loop), value_of(length), value_of(reducer)}));
 }
 
 Handles<LoopRV> ScheduleMethods::inspect_split(const LoopArgument& loop, std::int64_t parts) {

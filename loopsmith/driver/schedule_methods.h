@@ -80,6 +80,12 @@ class ScheduleMethods {
   /// a part of one iteration; else they are bound to its value.
   Handles<LoopRV> loop_partition(const LoopArgument& loop, const std::vector<Factor>& factors,
                                  bool preserve_unit_iters = true);
+  /// Makes two versions of a loop: one for where it, and loops inside of it, have so many
+  /// iterations or more, one for where they do not. Each has a schedule of its own then. `loops`:
+  /// The one that gets two versions first, then loops inside of it. `least`: How many iterations
+  /// each of them has at least in the first version.
+  Handles<LoopRV> version_loop(const std::vector<LoopArgument>& loops,
+                               const std::vector<std::int64_t>& least);
   /// Takes the first or last iterations of a loop out of it. What is special in them, as a border
   /// is, is then decided outside of the loop. `first`: How many iterations come before the loop.
   /// `last`: How many come after it.
@@ -133,10 +139,14 @@ class ScheduleMethods {
   Handles<BlockRV> normalize_nest(const LoopArgument& loop);
   /// Runs a loop in parallel of which each iteration needs the value of the one before, made by an
   /// associative operation or linear in it: prefix sums, running extremes, recurrences of first
-  /// order, segmented by a condition or not. `loop`: Whose iterations each take over one value from
-  /// the iteration before. `length`: How many iterations a part has, rounded up to a multiple of
-  /// 16; the parts run at once.
-  Handles<LoopRV> parallel_scan(const LoopArgument& loop, std::int64_t length = 4096);
+  /// order, segmented by a condition or not, and what a reducer combines, tuples, too. `loop`:
+  /// Whose iterations each take over one value from the iteration before. `length`: How many
+  /// iterations a part has, rounded up to a multiple of 16; the parts run at once. `reducer`: How
+  /// the value before is combined, where the loop does not tell: a CommReducer, as a
+  /// te.comm_reducer gives it for some types. That it is associative, and its identity neutral, is
+  /// your word. None: what the block in the loop declares.
+  Handles<LoopRV> parallel_scan(const LoopArgument& loop, std::int64_t length = 4096,
+                                const std::optional<Annotation>& reducer = {});
   /// Splits a loop into parts with equal work where inner loops have different numbers of
   /// iterations, which are counted before the loop runs. Parallelize the loop first to have the
   /// parts run at once. `loop`: A loop around others whose numbers of iterations differ: rows of a

@@ -15,9 +15,9 @@ std::span<const PrimitiveBase* const> all_primitives() {
       &get_consumers, &get_output_blocks,
       // Loops.
       &split, &fuse, &merge, &reorder, &add_unit_loop, &parallel, &vectorize, &unroll, &bind,
-      &loop_partition, &peel, &distribute, &shift, &skew, &sink_if, &hoist_if, &reorder_statements,
-      &merge_siblings, &expand_scalar, &substitute_scalar, &store_last, &normalize_nest,
-      &parallel_scan, &inspect_split,
+      &loop_partition, &version_loop, &peel, &distribute, &shift, &skew, &sink_if, &hoist_if,
+      &reorder_statements, &merge_siblings, &expand_scalar, &substitute_scalar, &store_last,
+      &normalize_nest, &parallel_scan, &inspect_split,
       // Places.
       &compute_at, &reverse_compute_at, &compute_inline, &reverse_compute_inline,
       &fuse_reduction_epilogue, &rolling_buffer, &store_at,

@@ -64,6 +64,7 @@
 #include "loopsmith/schedule/primitives/transform_layout.h"
 #include "loopsmith/schedule/primitives/tree_reduce.h"
 #include "loopsmith/schedule/primitives/trust_calls.h"
+#include "loopsmith/schedule/primitives/version_loop.h"
 
 namespace loopsmith {
 

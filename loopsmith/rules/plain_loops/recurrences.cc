@@ -10,15 +10,16 @@ namespace {
 /// Of a tile of a sweep; a row of a strip is a column behind the one above.
 constexpr std::int64_t rows_of_tile = 64, columns_of_tile = 256, rows_of_strip = 8;
 /// How many tiles a sweep has along each dimension at least.
-constexpr double least_tiles = 4;
-/// How often threads have to be woken for a scan, and more than that for a sweep.
-constexpr double starts_of_scan = 4;
+constexpr std::int64_t least_tiles = 4;
+/// How often threads could be woken in the time of a recurrence at least; of a sweep, as often as
+/// they are.
+constexpr double starts_of_recurrence = 4;
 
 /// True of sums and extremes: totals of linear recurrences are as long to make as their values.
 bool is_scan(const For& loop) {
-  const auto stores = stores_of(loop.body);
-  const auto recurrence = stores ? recurrence_of(loop, *stores) : std::nullopt;
-  return recurrence && recurrence->combiner;
+  const auto body = stored_body_of(loop.body);
+  const auto recurrence = body ? recurrence_of(loop, body->stores, body->reducer) : std::nullopt;
+  return recurrence && recurrence->composition && recurrence->composition->commutes;
 }
 
 bool run_in_parts(Steps& steps, LoopRV loop) {
@@ -46,9 +47,17 @@ bool run_along_diagonals(Steps& steps, LoopRV outer, LoopRV inner) {
 
 }  // namespace
 
+std::vector<std::int64_t> least_sizes_of_sweep() {
+  return {least_tiles * rows_of_tile, least_tiles * columns_of_tile};
+}
+
+double least_cycles_of_recurrence(const Machine& machine) {
+  const double saved = 1 - 1.0 / machine.cores;
+  return starts_of_recurrence * machine.thread_start_cycles / saved;
+}
+
 void parallelize_recurrence(Steps& steps, LoopRV nest, double cycles, const Machine& machine) {
-  const double starts = cycles / machine.thread_start_cycles;
-  if (starts < starts_of_scan) return;
+  if (machine.cores < 2 || cycles < least_cycles_of_recurrence(machine)) return;
   const std::vector<LoopRV> band = band_of(steps.schedule(), nest);
   if (!steps.inside(band.back()).empty()) return;
   Steps::Snapshot as_written = steps.snapshot();
@@ -57,10 +66,11 @@ void parallelize_recurrence(Steps& steps, LoopRV nest, double cycles, const Mach
     is_done = run_in_parts(steps, nest);
   } else if (band.size() == 2) {
     const For &outer = steps.get(band[0]), &inner = steps.get(band[1]);
-    const double rows = trip_count(outer, {}) / rows_of_tile;
-    const double columns = trip_count(inner, {&outer}) / columns_of_tile;
-    if (inner.kind == ForKind::serial && rows >= least_tiles && columns >= least_tiles &&
-        starts >= rows + columns) {
+    const double rows = trip_count(outer, {}, machine) / rows_of_tile;
+    const double columns = trip_count(inner, {&outer}, machine) / columns_of_tile;
+    const auto is_long = [](double tiles) { return tiles >= static_cast<double>(least_tiles); };
+    if (inner.kind == ForKind::serial && is_long(rows) && is_long(columns) &&
+        cycles >= (rows + columns) * machine.thread_start_cycles) {
       is_done = run_along_diagonals(steps, band[0], band[1]);
     }
   }

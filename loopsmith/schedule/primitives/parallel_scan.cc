@@ -2,8 +2,11 @@
 #include "loopsmith/schedule/primitives/parallel_scan.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "loopsmith/arith/access_regions.h"
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
@@ -18,40 +21,48 @@ namespace {
 /// writes at another time.
 std::optional<Ptr<Buffer>> changed_input(const ParallelScanPlan& plan) {
   const Recurrence& recurrence = plan.recurrence;
+  const auto holds_values = [&](const Ptr<Buffer>& buffer) {
+    return std::ranges::any_of(recurrence.carried, [&](const CarriedValue& each) {
+      return each.buffer->data.same_as(buffer->data);
+    });
+  };
   const auto is_written = [&](const Ptr<Buffer>& buffer) {
     return std::ranges::any_of(plan.stores, [&](const Stmt& stmt) {
       return stmt.as<BufferStore>()->buffer->data.same_as(buffer->data);
     });
   };
   Analyzer analyzer;
+  // What an iteration replaces in the end is read before.
   const auto is_own_element = [&](const BufferLoad& load) {
-    return load.buffer.same_as(recurrence.buffer) && !recurrence.is_in_place &&
-           std::ranges::equal(load.indices, recurrence.indices, [&](const Expr& a, const Expr& b) {
+    const CarriedValue& own = recurrence.carried[0];
+    return recurrence.carried.size() == 1 && !recurrence.is_in_place &&
+           load.buffer.same_as(own.buffer) &&
+           std::ranges::equal(load.indices, own.indices, [&](const Expr& a, const Expr& b) {
              return analyzer.can_prove_equal(a, b);
            });
   };
   std::optional<Ptr<Buffer>> found;
-  const auto look = [&](const Ref& root) {
-    pre_order_visit(root, [&](const Ref& ref) {
+  for (const Expr& number : recurrence.composition->iteration) {
+    pre_order_visit(number, [&](const Ref& ref) {
       const auto* load = ref.as<BufferLoad>();
       if (load && is_written(load->buffer) && !is_own_element(*load)) found = load->buffer;
       return !found;
     });
-  };
-  look(recurrence.operand);
-  if (recurrence.factor.defined()) look(recurrence.factor);
+  }
+  std::vector<Expr> states;
+  for (const CarriedValue& each : recurrence.carried) states.emplace_back(each.state);
   for (std::size_t i = 0; i < plan.stores.size(); ++i) {
     const auto& store = *plan.stores[i].as<BufferStore>();
-    const bool is_another = i != recurrence.statement;
-    if (is_another && store.buffer->data.same_as(recurrence.buffer->data)) return store.buffer;
+    const bool is_another = !recurrence.has(i);
+    if (is_another && holds_values(store.buffer)) return store.buffer;
     if (!is_another || !recurrence.is_in_place) continue;
     // Another element of what holds the values is not kept with them.
     std::vector<Expr> parts = store.indices;
     parts.push_back(store.value);
     for (const Expr& part : parts) {
-      pre_order_visit(with_state(part, recurrence, recurrence.state), [&](const Ref& ref) {
+      pre_order_visit(with_states(part, recurrence, states), [&](const Ref& ref) {
         const auto* load = ref.as<BufferLoad>();
-        if (load && load->buffer->data.same_as(recurrence.buffer->data)) found = load->buffer;
+        if (load && holds_values(load->buffer)) found = load->buffer;
         return !found;
       });
     }
@@ -71,31 +82,58 @@ bool has_calls_with_effects(const std::vector<Stmt>& stores) {
   return found;
 }
 
+/// Puts a statement into a block that allocates buffers.
+Stmt with_buffers(Schedule& schedule, std::uint32_t function, Stmt stmt,
+                  const std::vector<Ptr<Buffer>>& buffers) {
+  Block block{.name_hint = schedule.fresh_block_name(function, "scan"),
+              .alloc_buffers = buffers,
+              .body = std::move(stmt)};
+  AccessRegions regions = access_regions(block);
+  block.reads = std::move(regions.reads);
+  block.writes = std::move(regions.writes);
+  return make(BlockRealize{.block = make(std::move(block))});
+}
+
 /// The loops over parts: of the totals, of what parts start with, of the parts.
 Handles<LoopRV> cut_into_parts(Schedule& schedule, const ParallelScanPlan& plan) {
   const BlockRV block = block_around_or_root(schedule, schedule.node(plan.loop));
   const NodeId node = schedule.node(plan.loop);
   const std::uint32_t function = schedule.function_of(node);
-  const For& loop = schedule.get(plan.loop);
-  const Expr extent = loop.extent;
+  For loop = schedule.get(plan.loop);
+  const SpanScope span(schedule.span_from(loop.span));
+  // Sizes of what is allocated are no reads of memory.
+  std::vector<std::pair<Ptr<Var>, Expr>> names;
+  bool is_known_around = true;
+  for (Expr* bound : {&loop.min, &loop.extent, &loop.step}) {
+    is_known_around = is_known_around && is_known_at(schedule, schedule.node(block), node, *bound);
+    if (!reads_memory(*bound)) continue;
+    const Ptr<Var> name = var(loop.loop_var->name + "_bound", bound->dtype());
+    names.emplace_back(name, std::exchange(*bound, name));
+  }
   const Expr starts = plan.guard.defined()
                           ? Analyzer().simplify(substitute(plan.guard, {{loop.loop_var, loop.min}}))
                           : Expr(true);
-  const SpanScope span(schedule.span_from(schedule.get(plan.loop).span));
   ScanParts made =
-      scan_parts(schedule, plan.loop, plan.recurrence, plan.guard, plan.stores, plan.length);
+      scan_parts(schedule, function, loop, plan.recurrence, plan.guard, plan.stores, plan.length);
   std::vector<Stmt> all{made.totals, made.carries, made.parts};
   if (made.last.defined()) all.push_back(made.last);
   Stmt result = seq(std::move(all));
-  const std::int64_t* constant = as_int(extent);
+  if (!is_known_around) result = with_buffers(schedule, function, std::move(result), made.buffers);
+  const std::int64_t* constant = as_int(loop.extent);
   // Without iterations, there is no value to start with.
   const bool runs = constant && *constant > 0;
-  const Expr condition = runs ? starts : extent > int_imm(extent.dtype(), 0) && starts;
+  const Expr condition = runs ? starts : loop.extent > int_imm(loop.extent.dtype(), 0) && starts;
   if (!is_const_int(condition, 1)) {
     result = make(IfThenElse{.condition = condition, .then_case = std::move(result)});
   }
+  for (std::size_t i = names.size(); i-- > 0;) {
+    result =
+        make(LetStmt{.value = names[i].second, .var = names[i].first, .body = std::move(result)});
+  }
   schedule.replace(node, std::move(result));
-  for (const Ptr<Buffer>& buffer : made.buffers) allocate_in(schedule, block, buffer);
+  if (is_known_around) {
+    for (const Ptr<Buffer>& buffer : made.buffers) allocate_in(schedule, block, buffer);
+  }
   Handles<LoopRV> loops;
   for (const Ptr<Var>& variable : made.loops)
     loops.push_back(loop_of_var(schedule, function, variable));
@@ -115,31 +153,29 @@ Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
     return Refusal{&part_length_is_positive, {handle, Argument(arguments.length)}};
   }
   const For& loop = schedule.get(arguments.loop);
-  const NodeId node = schedule.node(arguments.loop), scope = scope_of(schedule, node);
-  for (const Expr* bound : {&loop.min, &loop.extent, &loop.step}) {
-    if (!is_known_at(schedule, scope, node, *bound)) {
-      return Refusal{&extent_is_known_around, {handle}};
-    }
-  }
   GuardedBody body = body_of_beginning(loop);
-  auto stores = stores_of(body.body);
-  if (!stores || has_calls_with_effects(*stores)) return Refusal{&body_is_of_stores, {handle}};
-  auto recurrence = recurrence_of(loop, *stores);
+  auto stored = stored_body_of(body.body);
+  if (!stored || has_calls_with_effects(stored->stores)) {
+    return Refusal{&body_is_of_stores, {handle}};
+  }
+  if (arguments.reducer) {
+    stored->reducer = Ptr<CommReducer>::from(arguments.reducer->value);
+    if (!stored->reducer.defined()) return Refusal{&reducer_is_a_reducer, {}};
+  }
+  auto recurrence = recurrence_of(loop, stored->stores, stored->reducer);
   if (!recurrence) return Refusal{&loop_has_a_recurrence, {handle}};
-  ParallelScanPlan plan{arguments.loop, arguments.length, std::move(body.guard), *std::move(stores),
-                        *std::move(recurrence)};
-  const Argument buffer(plan.recurrence.buffer->name);
-  if (!plan.recurrence.operand.defined()) return Refusal{&recurrence_is_associative, {buffer}};
+  ParallelScanPlan plan{arguments.loop, arguments.length, std::move(body.guard),
+                        std::move(stored->stores), *std::move(recurrence)};
+  const Argument buffer(plan.recurrence.carried[0].buffer->name);
+  if (!plan.recurrence.composition) {
+    return Refusal{
+        stored->reducer.defined() ? &recurrence_is_of_reducer : &recurrence_is_associative,
+        {buffer}};
+  }
   if (const auto changed = changed_input(plan)) {
     return Refusal{&recurrence_inputs_stay, {handle, Argument((*changed)->name)}};
   }
-  const bool rounds = plan.recurrence.buffer->dtype.is_float();
-  const Combiner extremes[] = {Combiner::minimum, Combiner::maximum, Combiner::smaller,
-                               Combiner::larger};
-  const bool is_extreme =
-      plan.recurrence.combiner &&
-      std::ranges::find(extremes, *plan.recurrence.combiner) != std::end(extremes);
-  if (rounds && !is_extreme) plan.reordered_reduction = buffer;
+  if (plan.recurrence.composition->rounds) plan.reordered_reduction = buffer;
   Schedule after = schedule.snapshot();
   const Handles<LoopRV> loops = cut_into_parts(after, plan);
   for (const LoopRV each : {loops[0], loops[2]}) {

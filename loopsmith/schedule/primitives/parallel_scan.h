@@ -9,13 +9,18 @@ namespace loopsmith {
 struct ParallelScanArguments {
   LoopRV loop;
   std::int64_t length = 4096;
+  std::optional<Annotation> reducer = {};
 
   static constexpr std::tuple parameters{
       Parameter{"loop", &ParallelScanArguments::loop,
                 "Whose iterations each take over one value from the iteration before."},
       Parameter{"length", &ParallelScanArguments::length,
                 "How many iterations a part has, rounded up to a multiple of 16; the parts run at "
-                "once."}};
+                "once."},
+      Parameter{"reducer", &ParallelScanArguments::reducer,
+                "How the value before is combined, where the loop does not tell: a CommReducer, as "
+                "a te.comm_reducer gives it for some types. That it is associative, and its "
+                "identity neutral, is your word. None: what the block in the loop declares."}};
 };
 
 struct ParallelScanPlan {
@@ -37,7 +42,16 @@ inline constexpr Condition loop_has_a_recurrence{
 inline constexpr Condition recurrence_is_associative{
     "recurrence_is_associative",
     "{} is made of the value before by no operation that is known to be associative",
-    "use a sum, a product, min, max, or the form a * x + b"};
+    "use a sum, a product, min, max, or the form a * x + b; or say how it is combined by the "
+    "argument reducer, or in the annotation \"reducer\" of a block, a T.comm_reducer"};
+inline constexpr Condition reducer_is_a_reducer{
+    "reducer_is_a_reducer", "the argument reducer is no CommReducer",
+    "pass te.comm_reducer(combine, identity).combiner(\"float32\")"};
+inline constexpr Condition recurrence_is_of_reducer{
+    "recurrence_is_of_reducer",
+    "{} is not what the declared reducer combines of the values before and of others",
+    "write the statements as the reducer's results, with the values before in the place of its "
+    "first operands, one store a result"};
 inline constexpr Condition recurrence_inputs_stay{
     "recurrence_inputs_stay", "the recurrence of loop {} reads {}, which the loop writes elsewhere",
     "distribute the loop first"};
@@ -47,10 +61,11 @@ inline constexpr Condition part_length_is_positive{"part_length_is_positive",
 inline constexpr const Condition* parallel_scan_conditions[] = {&loop_is_plain,
                                                                 &bounds_stay,
                                                                 &part_length_is_positive,
-                                                                &extent_is_known_around,
+                                                                &reducer_is_a_reducer,
                                                                 &body_is_of_stores,
                                                                 &loop_has_a_recurrence,
                                                                 &recurrence_is_associative,
+                                                                &recurrence_is_of_reducer,
                                                                 &recurrence_inputs_stay,
                                                                 &loop_is_not_left,
                                                                 &empty_reductions_start,
@@ -64,9 +79,10 @@ Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
 ///                        =>   for p in parallel(parts):
 ///                               for i of part p:  carry[p] = carry[p] + a(i);  x[i + 1] = carry[p]
 ///
-/// Gives the three loops over the parts. A condition that ends the loop early, as a split leaves
-/// it, is asked in each part: what is split into blocks that fit into caches is scanned block by
-/// block. Statements beside the recurrence run in the last one.
+/// Gives the three loops over the parts. Where the bounds of the loop are not known at the block
+/// around it, as in rows of different lengths, they get a block of their own. A condition that ends
+/// the loop early, as a split leaves it, is asked in each part: what is split into blocks that fit
+/// into caches is scanned block by block. Statements beside the recurrence run in the last one.
 Handles<LoopRV> commit_parallel_scan(Schedule& schedule, ParallelScanPlan&& plan);
 
 inline constexpr Primitive parallel_scan(PrimitiveDefinition{
@@ -74,7 +90,8 @@ inline constexpr Primitive parallel_scan(PrimitiveDefinition{
     .past = "cut into parts",
     .doc = "Runs a loop in parallel of which each iteration needs the value of the one before, "
            "made by an associative operation or linear in it: prefix sums, running extremes, "
-           "recurrences of first order, segmented by a condition or not.",
+           "recurrences of first order, segmented by a condition or not, and what a reducer "
+           "combines, tuples, too.",
     .conditions = parallel_scan_conditions,
     .moves_accesses = true,
     .plan = plan_parallel_scan,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/primitives/parallel_scan.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/programs.h"
 #include "loopsmith/schedule/testing/semantics.h"
@@ -73,6 +75,67 @@ for i in range(100):
 )");
 }
 
+TEST(parallel_scan, takes_what_is_linear_in_another_ring) {
+  expect_scan(sums, "for i in range(100):\n    B[i + 1] = T.max(T.min(B[i], A[i]), A[i] - 7)\n");
+  expect_scan(sums, "for i in range(100):\n    B[i + 1] = (B[i] & A[i]) ^ (A[i] | 5)\n");
+  expect_scan(floats, "for i in range(50):\n    B[i + 1] = T.min(F[i], T.max(A[i], B[i]))\n");
+  Schedule exact(
+      program(floats, "for i in range(50):\n    B[i + 1] = T.min(F[i], T.max(A[i], B[i]))\n"));
+  exact.allow_reassociation(false);
+  EXPECT_EQ(parallel_scan(exact, get_loop(exact, "i")).size(), 3u);
+}
+
+constexpr auto pairs =
+    R"(A: T.Buffer((100,), "int32"), D: T.Buffer((100,), "int32"), B: T.Buffer((101,), "int32"), C: T.Buffer((101,), "int32"))";
+
+/// The largest so far, and the sum of what belongs to all that are as large.
+constexpr auto largest_and_sum = R"(
+for i in range(100):
+    with T.block("B"):
+        vi = T.axis.opaque(100, i)
+        T.block_attr({{"reducer": T.comm_reducer(lambda x_0, x_1, y_0, y_1: (T.max(x_0, y_0), T.Select(x_0 == y_0, x_1 + y_1, T.Select(x_0 > y_0, x_1, y_1))), [T.min_value("int32"), 0])}})
+        B[vi + 1] = T.max(B[vi], A[vi])
+        C[vi + 1] = T.Select(B[vi] == A[vi], C[vi] + D[vi], T.Select(B[vi] {} A[vi], C[vi], D[vi]))
+)";
+
+TEST(parallel_scan, takes_tuples_that_a_declared_reducer_combines) {
+  expect_scan(pairs, fmt::format(largest_and_sum, ">").c_str());
+}
+
+/// A maximum in a form that does not tell it.
+Ptr<CommReducer> own_reducer() {
+  const Ptr<Var> x = var("x"), y = var("y");
+  return make(CommReducer{.lhs = {x},
+                          .rhs = {y},
+                          .result = {select(x > y, x, max(x, y))},
+                          .identity_element = {min_value(x->dtype)}});
+}
+
+TEST(parallel_scan, takes_a_reducer_that_is_given) {
+  const auto before = program(sums,
+                              "for i in range(100):\n"
+                              "    B[i + 1] = T.Select(B[i] > A[i], B[i], T.max(B[i], A[i]))\n");
+  Schedule sch(before);
+  EXPECT_FALSE(parallel_scan.attempt(sch, get_loop(sch, "i"), 16));
+  EXPECT_EQ(parallel_scan(sch, get_loop(sch, "i"), 16, Annotation(Ref(own_reducer()))).size(), 3u);
+  expect_replays(sch, before);
+}
+
+TEST(parallel_scan, takes_rows_of_different_lengths) {
+  expect_scan(R"(A: T.Buffer((20, 80), "int32"), B: T.Buffer((20, 81), "int32"))", R"(
+for r in range(20):
+    for i in range(r * 4):
+        B[r, i + 1] = B[r, i] + A[r, i]
+)");
+  expect_scan(
+      R"(S: T.Buffer((4,), "int32"), A: T.Buffer((100,), "int32"), B: T.Buffer((101,), "int32"))",
+      R"(
+for r in range(4):
+    for i in range(T.min(T.max(S[r], 0), 60), T.min(T.max(S[r], 40), 100)):
+        B[i + 1] = B[i] + A[i]
+)");
+}
+
 TEST(parallel_scan, leaves_alone_what_has_no_iteration) {
   const auto before = program(R"(a: T.handle, b: T.handle)", R"(
 n = T.int32()
@@ -119,7 +182,12 @@ for i in range(98):
 )")
                 .substr(0, 33),
             "step_keeps_results: parallel_scan");
+  EXPECT_EQ(of(pairs, fmt::format(largest_and_sum, ">=").c_str()),
+            "recurrence_is_of_reducer: parallel_scan: B is not what the declared reducer combines "
+            "of the values before and of others");
   Schedule sch(program(sums, "for i in range(100):\n    B[i + 1] = B[i] + A[i]\n"));
+  EXPECT_EQ(error_of([&] { parallel_scan(sch, get_loop(sch, "i"), 16, Annotation(3)); }),
+            "reducer_is_a_reducer: parallel_scan: the argument reducer is no CommReducer");
   EXPECT_EQ(error_of([&] { parallel_scan(sch, get_loop(sch, "i"), 0); }),
             "part_length_is_positive: parallel_scan: parts of loop i are to have 0 iterations");
   Schedule exact(program(floats, "for i in range(50):\n    B[i + 1] = B[i] + A[i]\n"));

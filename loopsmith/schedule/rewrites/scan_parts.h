@@ -17,13 +17,15 @@ struct ScanParts {
 };
 
 /// Theorem. Let `x' = f_i(x)`, where the composition of f_i to f_j is again of a form that a few
-/// values tell: of an associative operation the combined operands, of a linear one a factor and a
+/// numbers tell: of an associative operation the combined operands, of a linear one a factor and a
 /// summand. Then the value before iteration k is what the composition of all earlier ones makes of
 /// the first, and parts of the iterations need nothing else of each other. That the operands are
 /// the same whenever they are computed, and that what else the loop does needs nothing of other
 /// parts, is asked elsewhere.
 /// Iterations behind a guard, which holds in those of a beginning, change no value.
-ScanParts scan_parts(Schedule& schedule, LoopRV loop, const Recurrence& recurrence,
-                     const Expr& guard, std::span<const Stmt> stores, std::int64_t length);
+/// `function` is the one that gets them; `loop` is read without its body.
+ScanParts scan_parts(Schedule& schedule, std::uint32_t function, const For& loop,
+                     const Recurrence& recurrence, const Expr& guard, std::span<const Stmt> stores,
+                     std::int64_t length);
 
 }  // namespace loopsmith

@@ -58,6 +58,22 @@ class Reducer:
         )
         return tuple(results) if is_tuple else results[0]
 
+    def combiner(self, *dtypes: str) -> _core.CommReducer:
+        """Return what combines values of these types, one type a value of a tuple.
+
+        ``parallel_scan`` takes it, and a block's annotation ``reducer``.
+
+        Raises
+        ------
+        UserError
+            If it is found not to be associative or commutative, with a counterexample.
+        """
+        values = [_core.te_var("value", dtype) for dtype in dtypes]
+        zero, one = _core.const(0, "int32"), _core.const(1, "int32")
+        axis = _core.te_reduce_axis(zero, one, "k")
+        return self._make(len(dtypes) > 1).reduce(values, [axis], None, None)[0].combiner
+
+
 
 @explained
 def comm_reducer(

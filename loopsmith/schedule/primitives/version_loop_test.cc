@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/primitives/version_loop.h"
+
+#include <gtest/gtest.h>
+
+#include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/schedule/testing/semantics.h"
+
+namespace loopsmith {
+namespace {
+
+using namespace schedule_testing;
+
+Ptr<PrimFunc> nests() {
+  return program("a: T.handle, S: T.Buffer((4,), 'int32')", R"(
+n = T.int32()
+m = T.int32()
+A = T.match_buffer(a, (n, m), "int32")
+for i in range(n):
+    for j in range(m):
+        A[i, j] = A[i, j] + 1
+    for k in range(T.min(S[0], m)):
+        A[i, k] = A[i, k] * 2
+)");
+}
+
+TEST(version_loop, makes_two_versions_that_are_scheduled_apart) {
+  const auto before = nests();
+  Schedule sch(before);
+  const LoopRV i = get_loop(sch, "i"), j = get_loop(sch, "j");
+  const auto versions = version_loop(sch, std::vector{i, j}, std::vector<std::int64_t>{3, 2});
+  ASSERT_EQ(versions.size(), 2u);
+  EXPECT_EQ(versions[0].index, i.index);
+  parallel(sch, i);
+  vectorize(sch, j);
+  EXPECT_EQ(sch.get(versions[1]).kind, ForKind::serial);
+  EXPECT_NE(body_of(sch).find("if n >= 3 and m >= 2:"), std::string::npos) << body_of(sch);
+  expect_result(sch, before);
+}
+
+TEST(version_loop, copies_blocks) {
+  const auto before = program("A: T.Buffer((8,), 'int32')", R"(
+for i in range(8):
+    with T.block("A"):
+        vi = T.axis.spatial(8, i)
+        A[vi] = A[vi] + 1
+)");
+  Schedule sch(before);
+  version_loop(sch, std::vector{get_loop(sch, "i")}, std::vector<std::int64_t>{4});
+  EXPECT_EQ(get_loops(sch, get_block(sch, "A_1")).size(), 1u);
+  expect_result(sch, before);
+}
+
+TEST(version_loop, refuses_what_is_not_known_before) {
+  Schedule sch(nests());
+  const auto of = [&](std::vector<LoopRV> loops, std::vector<std::int64_t> least) {
+    return error_of([&] { version_loop(sch, loops, least); });
+  };
+  const LoopRV i = get_loop(sch, "i"), j = get_loop(sch, "j"), k = get_loop(sch, "k");
+  EXPECT_EQ(
+      of({i}, {}),
+      "loops_have_least_numbers: version_loop: 1 loops and 0 numbers of iterations are given");
+  EXPECT_EQ(of({j, k}, {1, 1}), "inner_is_inside_outer: version_loop: loop k is not inside loop j");
+  EXPECT_EQ(
+      of({i, k}, {1, 1}),
+      "extent_is_known_before: version_loop: how often loop k runs is not known before loop i "
+      "starts");
+}
+
+}  // namespace
+}  // namespace loopsmith

@@ -78,7 +78,7 @@ OWN = {
     "get_child_loops",
     *("begin_macro", "end_macro", "pad_axes", "inspect_split", "privatize", "atomic"),
     *("tree_reduce", "set_layout", "store_at", "cache_expression", "substitute_scalar"),
-    "store_last",
+    *("store_last", "version_loop"),
 }
 LINES = {line.partition("(")[0]: line for line in KNOWN.split("\n") if line}
 PRIMITIVES = {primitive["name"]: primitive for primitive in _core.primitives()}

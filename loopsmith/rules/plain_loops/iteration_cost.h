@@ -10,6 +10,7 @@ namespace loopsmith::plain_loops {
 struct IterationCost {
   double scalar = 0;
   double vector = 0;  ///< The same as `scalar` where a form in lanes has no gain by its accesses.
+  bool is_chain = false;  ///< An iteration waits for the one before: it has no form in lanes.
 
   double best() const { return vector < scalar ? vector : scalar; }
 };

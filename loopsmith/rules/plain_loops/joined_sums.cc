@@ -16,12 +16,12 @@ bool adds_rows(const Schedule& schedule, LoopRV rows, LoopRV columns, const Mach
   if (inner.kind != ForKind::serial || !inner.body.is<BufferStore>()) return false;
   const Statement statement = statements_in(inner.body).at(0);
   const IterationCost cost = iteration_cost(statement, inner, machine);
-  const double trips = trip_count(inner, nest_around(schedule, columns));
+  const double trips = trip_count(inner, nest_around(schedule, columns), machine);
   return statement.is_accumulation && cost.vector < cost.scalar &&
          trips >= lanes_of(statement, machine) &&
          motion_of(statement.references[0], inner).kind == Motion::Kind::contiguous &&
          motion_of(statement.references[0], outer).kind == Motion::Kind::none &&
-         trip_count(outer, nest_around(schedule, rows)) >= 2 * joined_rows;
+         trip_count(outer, nest_around(schedule, rows), machine) >= 2 * joined_rows;
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ Gain gain_of(const Steps& steps, LoopRV loop, const Machine& machine) {
 /// Whether the loop is in vectors now.
 bool vectorize_loop(Steps& steps, LoopRV loop, const Machine& machine) {
   const Gain gain = gain_of(steps, loop, machine);
-  const double trips = trip_count(steps.get(loop), nest_around(steps.schedule(), loop));
+  const double trips = trip_count(steps.get(loop), nest_around(steps.schedule(), loop), machine);
   if (gain.vector > max_share_of_scalar * gain.scalar || trips < gain.lanes) return false;
   if (gain.accumulates && trips >= 2.0 * chains * gain.lanes) {
     Steps::Snapshot before = steps.snapshot();

@@ -2,7 +2,6 @@
 #include "loopsmith/rules/plain_loops/loop_order.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "loopsmith/rules/plain_loops/innermost_loop.h"
 #include "loopsmith/rules/plain_loops/products.h"
@@ -59,9 +58,9 @@ std::vector<Ptr<Buffer>> reused_scalars(const Schedule& schedule, LoopRV loop) {
   return found;
 }
 
-std::vector<LoopRV> distribute_with_scalars(Steps& steps, LoopRV loop) {
+std::vector<LoopRV> distribute_with_scalars(Steps& steps, LoopRV loop, const Machine& machine) {
   const std::vector<Ptr<Buffer>> scalars = reused_scalars(steps.schedule(), loop);
-  const double trips = trip_count(steps.get(loop), nest_around(steps.schedule(), loop));
+  const double trips = trip_count(steps.get(loop), nest_around(steps.schedule(), loop), machine);
   if (scalars.empty() || trips > max_expansion) return steps.distribute(loop);
   Steps::Snapshot before = steps.snapshot();
   for (const Ptr<Buffer>& scalar : scalars) steps.expand_scalar(scalar, loop);
@@ -69,13 +68,6 @@ std::vector<LoopRV> distribute_with_scalars(Steps& steps, LoopRV loop) {
   if (!parts.empty()) return parts;
   steps.restore(std::move(before));
   return steps.distribute(loop);
-}
-
-double band_cost(const std::vector<Statement>& statements, std::size_t innermost,
-                 const Machine& machine) {
-  return std::transform_reduce(
-      statements.begin(), statements.end(), 0.0, std::plus<>(),
-      [&](const Statement& each) { return cost_with_innermost(each, innermost, machine); });
 }
 
 /// Moves the best loop of a band inside of the others, or the next best that may go there.
@@ -86,9 +78,9 @@ bool reorder_band(Steps& steps, const std::vector<LoopRV>& band, const Machine& 
   const std::size_t first = nest_around(schedule, band.front()).size();
   const std::size_t last = first + band.size() - 1;
   std::vector<std::pair<double, std::size_t>> candidates;
-  const double now = band_cost(statements, last, machine);
+  const double now = cost_with_innermost(statements, last, machine);
   for (std::size_t i = first; i < last; ++i) {
-    const double cost = band_cost(statements, i, machine);
+    const double cost = cost_with_innermost(statements, i, machine);
     if (cost < required_gain * now) candidates.emplace_back(cost, i);
   }
   std::ranges::sort(candidates);
@@ -107,7 +99,8 @@ void isolate_statements(Steps& steps, LoopRV loop, const Machine& machine) {
   const std::size_t top = nest_around(steps.schedule(), loop).size();
   const auto visit = [&](auto&& self, LoopRV at) -> void {
     for (const LoopRV inner : steps.inside(at)) self(self, inner);
-    if (wants_apart(steps.schedule(), at, top, machine)) distribute_with_scalars(steps, at);
+    if (wants_apart(steps.schedule(), at, top, machine))
+      distribute_with_scalars(steps, at, machine);
   };
   visit(visit, loop);
 }

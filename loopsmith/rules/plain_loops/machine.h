@@ -12,6 +12,8 @@ struct Machine : CpuModel {
   std::int64_t first_cache_bytes = std::int64_t{32} << 10;
   /// How long it takes, in cycles, until another thread has woken: less work is done before.
   double thread_start_cycles = 40000;
+  /// What a size is taken for that is known at run time only.
+  double unknown_size = 1000;
 };
 
 }  // namespace loopsmith::plain_loops

@@ -10,4 +10,11 @@ namespace loopsmith::plain_loops {
 /// the nest takes, about. The nest stays as it is where it is neither, or too short.
 void parallelize_recurrence(Steps& steps, LoopRV nest, double cycles, const Machine& machine);
 
+/// How many rows and columns a sweep over two dimensions has at least that tiles along diagonals
+/// pay for.
+std::vector<std::int64_t> least_sizes_of_sweep();
+
+/// How long a recurrence takes at least for which threads are woken.
+double least_cycles_of_recurrence(const Machine& machine);
+
 }  // namespace loopsmith::plain_loops

@@ -26,9 +26,9 @@ struct Trips {
   }
 };
 
-Trips trips_of(const Schedule& schedule, LoopRV loop) {
+Trips trips_of(const Schedule& schedule, LoopRV loop, const Machine& machine) {
   const For& node = schedule.get(loop);
-  return {trip_count(node, nest_around(schedule, loop)), as_int(node.extent) != nullptr};
+  return {trip_count(node, nest_around(schedule, loop), machine), as_int(node.extent) != nullptr};
 }
 
 /// The largest number up to `most` that divides the trips, where one does that is at least half of
@@ -51,8 +51,9 @@ bool tile_product(Steps& steps, const std::vector<LoopRV>& band, const Machine& 
   if (!product || product->columns + 1 != statement.loops.size()) return false;
   const LoopRV rows = band[product->rows - first], sum = band[product->sum - first];
   const LoopRV columns = band.back();
-  const Trips row_trips = trips_of(schedule, rows), sum_trips = trips_of(schedule, sum),
-              column_trips = trips_of(schedule, columns);
+  const Trips row_trips = trips_of(schedule, rows, machine),
+              sum_trips = trips_of(schedule, sum, machine),
+              column_trips = trips_of(schedule, columns, machine);
   const std::int64_t lanes = lanes_of(statement, machine);
   const std::int64_t bytes = statement.store->buffer->dtype.bytes();
   // Beside the sums: a row of B, and an element of A in all lanes.

@@ -57,6 +57,46 @@ void substitute_counters(Steps& steps, LoopRV nest) {
   for (const Ptr<Buffer>& counter : counters) steps.substitute_scalar(counter, nest);
 }
 
+bool runs_in_threads(const Steps& steps, const std::vector<LoopRV>& nests) {
+  bool found = false;
+  for (const LoopRV nest : nests) {
+    const Schedule& schedule = steps.schedule();
+    pre_order_visit(schedule.statement(schedule.node(nest)), [&](const Ref& ref) {
+      const auto* loop = ref.as<For>();
+      found = found || (loop && loop->kind == ForKind::parallel);
+      return !found && !is_expr(*ref.get());
+    });
+  }
+  return found;
+}
+
+/// Vectors and threads for a nest. True when some of it runs in threads then.
+bool improve_kinds(Steps& steps, LoopRV nest, const Machine& machine) {
+  const std::vector<LoopRV> before = steps.outermost();
+  for (const auto& improve : {join_sums, vectorize_innermost, parallelize}) {
+    for (const LoopRV part : parts_of(steps, nest, before)) improve(steps, part, machine);
+  }
+  return runs_in_threads(steps, parts_of(steps, nest, before));
+}
+
+/// The same of a nest whose sizes may be known at run time only: where it has too little to do at
+/// guessed ones, it gets another version for those at which it has enough.
+void improve_versions(Steps& steps, LoopRV nest, const Machine& machine) {
+  const LeastSizes sizes = least_sizes_for_threads(steps, nest, machine);
+  Steps::Snapshot as_written = steps.snapshot();
+  if (improve_kinds(steps, nest, machine) || sizes.loops.empty()) return;
+  Steps::Snapshot without = steps.snapshot();
+  steps.restore(std::move(as_written));
+  const std::vector<LoopRV> versions = steps.version_loop(sizes.loops, sizes.least);
+  Machine large = machine;
+  large.unknown_size = static_cast<double>(std::ranges::max(sizes.least));
+  if (versions.empty() || !improve_kinds(steps, versions[0], large)) {
+    steps.restore(std::move(without));
+    return;
+  }
+  improve_kinds(steps, versions[1], machine);
+}
+
 }  // namespace
 }  // namespace plain_loops
 
@@ -70,8 +110,8 @@ bool schedule_plain_nest(Schedule& schedule, LoopRV nest, const plain_loops::Mac
   substitute_counters(steps, nest);
   if (is_gone()) return true;  // It counted, and nothing else.
   improve_order(steps, nest, machine);
-  for (const auto& improve : {join_sums, vectorize_innermost, parallelize}) {
-    for (const LoopRV part : parts_of(steps, nest, before)) improve(steps, part, machine);
+  for (const LoopRV part : parts_of(steps, nest, before)) {
+    improve_versions(steps, part, machine);
   }
   return !schedule.func()->body.same_as(written);
 }

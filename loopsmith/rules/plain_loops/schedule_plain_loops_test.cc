@@ -147,6 +147,52 @@ TEST(schedule_plain_loops, takes_loops_whose_sizes_are_variables) {
   EXPECT_TRUE(has(scheduled(func), "T.vectorized(m)")) << scheduled(func);
 }
 
+TEST(schedule_plain_loops, asks_for_sizes_before_threads_are_woken) {
+  const auto of = [](const char* type, const char* update) {
+    return program("a: T.handle, b: T.handle",
+                   fmt::format("n = T.int32()\nA = T.match_buffer(a, (n,), '{0}')\n"
+                               "B = T.match_buffer(b, (n + 1,), '{0}')\n"
+                               "for i in range(n):\n    B[i + 1] = {1}",
+                               type, update)
+                       .c_str());
+  };
+  constexpr Machine slow_to_wake{
+      {.vector_bytes = 16, .vector_registers = 16, .cores = 2, .core_cache_bytes = 2048},
+      256,
+      4000};
+  for (const auto& func : {of("int32", "B[i] + A[i]"), of("float32", "A[i] + T.float32(1)")}) {
+    const std::string text = scheduled(func, slow_to_wake);
+    EXPECT_TRUE(has(text, "if n >= ")) << text;
+    EXPECT_TRUE(has(text, "in T.parallel(")) << text;
+    EXPECT_LT(text.find("T.parallel("), text.find("else:")) << text;
+  }
+  EXPECT_FALSE(has(scheduled(of("float32", "B[i] + A[i]"), slow_to_wake), "if n >= "));
+  EXPECT_FALSE(has(scheduled(of("int32", "B[i] + A[i]")), "if n >= "));
+}
+
+TEST(schedule_plain_loops, counts_one_by_one_into_more_bins_than_copies_pay_for) {
+  const auto counts = [](int bins) {
+    return program(fmt::format("a: T.handle, H: T.Buffer(({},), 'int32')", bins).c_str(),
+                   "n = T.int32()\nA = T.match_buffer(a, (n,), 'int32')\n"
+                   "for i in range(n):\n    H[A[i] % 8] = H[A[i] % 8] + 1");
+  };
+  EXPECT_TRUE(has(scheduled(counts(16), small_machine), "T.parallel("));
+  EXPECT_FALSE(has(scheduled(counts(4000), small_machine), "T.parallel("));
+}
+
+TEST(schedule_plain_loops, moves_no_chain_into_memory_for_vectors_of_another_statement) {
+  const auto func =
+      program("A: T.Buffer((40, 64)), B: T.Buffer((40, 8))",
+              "best = T.alloc_buffer((8,))\nx = T.alloc_buffer((1,))\nfor r in range(40):\n"
+              "    for start in range(8):\n        best[start] = T.float32(-1)\n"
+              "    for k in range(64):\n        x[0] = A[r, k]\n        for c in range(8):\n"
+              "            larger = T.max(best[c], x[0])\n            x[0] = T.min(best[c], x[0])\n"
+              "            best[c] = larger\n"
+              "    for place in range(8):\n        B[r, place] = best[place]");
+  const std::string text = scheduled(func);
+  EXPECT_LT(text.find("for k in range(64)"), text.find("for c in range(8)")) << text;
+}
+
 TEST(schedule_plain_loops, leaves_loops_with_blocks_and_loops_that_say_how_they_run) {
   const auto func = program("A: T.Buffer((64,)), B: T.Buffer((64,))",
                             "for i in range(64):\n    with T.block(\"b\"):\n"

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "loopsmith/ir/accumulation.h"
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 
@@ -14,8 +15,8 @@ namespace loopsmith::plain_loops {
 namespace {
 
 constexpr std::int64_t page_bytes = 4096;
-/// What a size is taken for that is known at run time only.
-constexpr double guessed_size = 1000;
+/// What a number of iterations is taken for that is in memory, as of rows of a sparse matrix.
+constexpr double length_in_memory = 8;
 /// A division, a root or a function, in additions.
 constexpr double slow_operation = 8;
 
@@ -128,25 +129,24 @@ class Collector {
   int conditions_ = 0;
 };
 
-/// The value of an expression of sizes and loops, about.
-double estimate(const Expr& expr, const std::unordered_map<const Object*, double>& middle) {
-  if (const std::int64_t* number = as_int(expr)) return static_cast<double>(*number);
-  if (expr.is<Var>()) {
-    const auto found = middle.find(expr.get());
-    return found == middle.end() ? guessed_size : found->second;
+/// The values of expressions of sizes and loops, about.
+struct Estimates {
+  double unknown_size;
+  std::unordered_map<const Object*, double> known;  // Of loops: what is in the middle.
+
+  double of(const Expr& expr) const {
+    if (const std::int64_t* number = as_int(expr)) return static_cast<double>(*number);
+    if (const auto found = known.find(expr.get()); found != known.end()) return found->second;
+    if (const auto* n = expr.as<Add>()) return of(n->a) + of(n->b);
+    if (const auto* n = expr.as<Sub>()) return of(n->a) - of(n->b);
+    if (const auto* n = expr.as<Mul>()) return of(n->a) * of(n->b);
+    if (const auto* n = expr.as<Min>()) return std::min(of(n->a), of(n->b));
+    if (const auto* n = expr.as<Max>()) return std::max(of(n->a), of(n->b));
+    if (const auto* n = expr.as<Cast>()) return of(n->value);
+    if (const auto* n = expr.as<FloorDiv>()) return of(n->a) / std::max(of(n->b), 1.0);
+    return unknown_size;
   }
-  if (const auto* n = expr.as<Add>()) return estimate(n->a, middle) + estimate(n->b, middle);
-  if (const auto* n = expr.as<Sub>()) return estimate(n->a, middle) - estimate(n->b, middle);
-  if (const auto* n = expr.as<Mul>()) return estimate(n->a, middle) * estimate(n->b, middle);
-  if (const auto* n = expr.as<Min>())
-    return std::min(estimate(n->a, middle), estimate(n->b, middle));
-  if (const auto* n = expr.as<Max>())
-    return std::max(estimate(n->a, middle), estimate(n->b, middle));
-  if (const auto* n = expr.as<Cast>()) return estimate(n->value, middle);
-  if (const auto* n = expr.as<FloorDiv>())
-    return estimate(n->a, middle) / std::max(estimate(n->b, middle), 1.0);
-  return guessed_size;
-}
+};
 
 }  // namespace
 
@@ -184,24 +184,14 @@ Motion motion_of(const Reference& reference, const For& loop) {
           std::abs(distance) * element};
 }
 
-double trip_count(const For& loop, const std::vector<const For*>& around) {
-  std::unordered_map<const Object*, double> middle;
+double trip_count(const For& loop, const std::vector<const For*>& around, const Machine& machine) {
+  Estimates estimates{machine.unknown_size};
   for (const For* each : around) {
-    const double first = estimate(each->min, middle);
-    const double step = estimate(each->step, middle);
-    middle[each->loop_var.get()] = first + step * estimate(each->extent, middle) / 2;
+    const double first = estimates.of(each->min), step = estimates.of(each->step);
+    estimates.known[each->loop_var.get()] = first + step * estimates.of(each->extent) / 2;
   }
-  return std::max(estimate(loop.extent, middle), 0.0);
-}
-
-double trip_count(const std::vector<const For*>& nest) {
-  double count = 1;
-  std::vector<const For*> around;
-  for (const For* loop : nest) {
-    count *= trip_count(*loop, around);
-    around.push_back(loop);
-  }
-  return count;
+  if (reads_memory(loop.extent)) return length_in_memory;
+  return std::max(estimates.of(loop.extent), 0.0);
 }
 
 }  // namespace loopsmith::plain_loops

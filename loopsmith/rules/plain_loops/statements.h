@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "loopsmith/ir/stmt.h"
+#include "loopsmith/rules/plain_loops/machine.h"
 
 namespace loopsmith::plain_loops {
 
@@ -40,9 +41,6 @@ Motion motion_of(const Reference& reference, const For& loop);
 
 /// How often a loop runs its body: its extent, half of the largest one where that depends on loops
 /// around it, and a guess where it depends on sizes.
-double trip_count(const For& loop, const std::vector<const For*>& around);
-
-/// How often the body of the innermost of nested loops runs.
-double trip_count(const std::vector<const For*>& nest);
+double trip_count(const For& loop, const std::vector<const For*>& around, const Machine& machine);
 
 }  // namespace loopsmith::plain_loops

@@ -103,6 +103,15 @@ bool Steps::peel(LoopRV loop, std::int64_t first, std::int64_t last) {
   return loopsmith::peel.attempt(schedule_, loop, first, last).has_value();
 }
 
+std::vector<LoopRV> Steps::version_loop(const std::vector<LoopRV>& loops,
+                                        const std::vector<std::int64_t>& least) {
+  for (const LoopRV loop : loops) look_up(loop);
+  const auto versions = loopsmith::version_loop.attempt(schedule_, loops, least);
+  if (!versions) return {};
+  know(*versions);
+  return *versions;
+}
+
 bool Steps::bind(LoopRV loop, const std::string& axis) {
   look_up(loop);
   return loopsmith::bind.attempt(schedule_, loop, axis).has_value();

@@ -2,9 +2,11 @@
 #include "loopsmith/rules/plain_loops/threads.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "loopsmith/rules/plain_loops/iteration_cost.h"
 #include "loopsmith/rules/plain_loops/recurrences.h"
+#include "loopsmith/schedule/legality/partial_results.h"
 
 namespace loopsmith::plain_loops {
 namespace {
@@ -19,7 +21,7 @@ double work_of(const Schedule& schedule, LoopRV loop, const Machine& machine) {
     double count = 1;
     std::vector<const For*> outside = around;
     for (const For* inside : each.loops) {
-      count *= trip_count(*inside, outside);
+      count *= trip_count(*inside, outside, machine);
       outside.push_back(inside);
     }
     cycles += count * (innermost.kind == ForKind::vectorized ? cost.vector : cost.best());
@@ -48,12 +50,28 @@ bool parallelize_in_order(Steps& steps, LoopRV loop) {
   return is_done;
 }
 
+/// True when iterations would count into elements that they share, one by one: there are too many
+/// for copies, and an atomic update takes longer than a serial one.
+bool would_update_atomically(const Schedule& schedule, LoopRV handle) {
+  const For& loop = schedule.get(handle);
+  const Stmt& nest = schedule.statement(schedule.node(handle));
+  return std::ranges::any_of(statements_in(loop.body), [&](const Statement& each) {
+    const Reference& stored = each.references[0];
+    if (!each.is_accumulation || motion_of(stored, loop).kind != Motion::Kind::irregular) {
+      return false;
+    }
+    const auto found = accumulators_of(loop, {&stored.buffer, 1}, nest);
+    return found && !copies_pay(loop, *found);
+  });
+}
+
 /// True when a loop of the nest runs in threads then.
 bool parallelize_loops(Steps& steps, LoopRV loop, const Machine& machine) {
   if (steps.get(loop).kind != ForKind::serial) return false;
   if (work_of(steps.schedule(), loop, machine) < machine.thread_start_cycles) return false;
-  const double trips = trip_count(steps.get(loop), nest_around(steps.schedule(), loop));
-  if (trips >= 2 && take_without_last(steps, loop, parallelize_in_order)) return true;
+  const double trips = trip_count(steps.get(loop), nest_around(steps.schedule(), loop), machine);
+  const bool is_atomic = would_update_atomically(steps.schedule(), loop);
+  if (trips >= 2 && !is_atomic && take_without_last(steps, loop, parallelize_in_order)) return true;
   bool any = false;
   for (const LoopRV inner : steps.inside(loop)) {
     any = parallelize_loops(steps, inner, machine) || any;
@@ -63,11 +81,27 @@ bool parallelize_loops(Steps& steps, LoopRV loop, const Machine& machine) {
 
 }  // namespace
 
+LeastSizes least_sizes_for_threads(const Steps& steps, LoopRV nest, const Machine& machine) {
+  const std::vector<LoopRV> band = band_of(steps.schedule(), nest);
+  std::vector<LoopRV> open;
+  for (const LoopRV loop : band) {
+    if (!as_int(steps.get(loop).extent)) open.push_back(loop);
+  }
+  if (machine.cores < 2 || open.empty()) return {};
+  if (open.size() == 2 && band.size() == 2) return {open, least_sizes_of_sweep()};
+  if (open != std::vector{nest}) return {};
+  // What there is to do grows with the size.
+  const double an_iteration = work_of(steps.schedule(), nest, machine) / machine.unknown_size;
+  const double least = least_cycles_of_recurrence(machine) / std::max(an_iteration, 0.1);
+  return {open, {static_cast<std::int64_t>(std::ceil(least))}};
+}
+
 LoopRV chunk_for_threads(Steps& steps, LoopRV loop, const Machine& machine) {
   const bool is_alone = nest_around(steps.schedule(), loop).empty();
   if (machine.cores < 2 || !is_alone || accumulates(steps, loop)) return loop;
   if (work_of(steps.schedule(), loop, machine) < 2 * machine.thread_start_cycles) return loop;
-  const double chunk = trip_count(steps.get(loop), {}) / (chunks_per_thread * machine.cores);
+  const double chunk =
+      trip_count(steps.get(loop), {}, machine) / (chunks_per_thread * machine.cores);
   const std::int64_t units =
       std::max<std::int64_t>(static_cast<std::int64_t>(chunk) / chunk_unit, 1);
   const std::vector<LoopRV> parts = steps.split(loop, {infer, units * chunk_unit});

@@ -71,8 +71,9 @@ class Reducer:
         values = [_core.te_var("value", dtype) for dtype in dtypes]
         zero, one = _core.const(0, "int32"), _core.const(1, "int32")
         axis = _core.te_reduce_axis(zero, one, "k")
-        return self._make(len(dtypes) > 1).reduce(values, [axis], None, None)[0].combiner
-
+        reduced = self._make(len(dtypes) > 1).reduce(values, [axis], None, None)[0]
+        combiner: _core.CommReducer = reduced.combiner
+        return combiner
 
 
 @explained

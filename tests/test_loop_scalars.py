@@ -367,8 +367,11 @@ def test_values_of_variables_of_an_iteration_take_their_places(lines: str):
 
 
 def test_a_variable_that_is_not_there_has_no_values():
-    with pytest.raises(ls.ScheduleError, match="no variable m is allocated around loop i, or in"):
+    with pytest.raises(
+        ls.ScheduleError, match="no variable m is allocated around loop i, or"
+    ) as no:
         tir.Schedule(program(COUNTED)).substitute_scalar("m", "i")
+    assert no.value.code == "scalar_is_allocated"
 
 
 @pytest.mark.parametrize(
@@ -402,6 +405,24 @@ def main(A: T.Buffer((640,), "float32"), B: T.Buffer((640,), "float32")):
 """)
     sch = ls.default_schedule(func)
     assert "T.vectorized" in sch.func.script() and sch.verify()
+
+
+def test_nests_inside_and_outside_of_a_scope_have_default_schedules_of_their_own():
+    func = ls.from_source("""@T.prim_func
+def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"),
+         C: T.Buffer((64, 64), "float32")):
+    with T.LetStmt(A[0, 0] + T.float32(1)) as x:
+        for i, j in T.grid(64, 64):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * x
+    for i, j in T.grid(64, 64):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + T.float32(1)
+""")
+    sch = ls.default_schedule(func)
+    assert sch.func.script().count("T.vectorized") == 2 and sch.verify()
 
 
 EXTREME_AND_PLACE = """
@@ -500,8 +521,9 @@ def test_what_is_not_of_one_iteration_stays(branch: str, why: str):
     for i in range(12):
         {branch}
     """)
-    with pytest.raises(ls.ScheduleError, match=why):
+    with pytest.raises(ls.ScheduleError, match=why) as refused:
         tir.Schedule(func).store_last("i")
+    assert refused.value.code == "values_of_one_iteration"
 
 
 def test_extremes_that_are_rounded_are_not_searched():

@@ -6,6 +6,7 @@
 #include "loopsmith/rules/nontemporal_stores.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/support/deep_call.h"
+#include "loopsmith/transform/loops.h"
 
 namespace loopsmith {
 namespace {
@@ -32,12 +33,15 @@ bool is_definition(const Stmt& stmt) {
 }
 
 /// Adds what a statement does, one after another, with the nodes; `no_node` for those without
-/// others inside.
+/// others inside. Where a scope begins and ends stands its definition, so that nobody takes nests
+/// inside and outside of it for neighbours.
 void add_statements(const Schedule& schedule, const Stmt& stmt, NodeId node, Statements& found) {
-  if (!stmt.is<SeqStmt>() && !is_definition(stmt)) {
+  const bool has_scope = is_definition(stmt);
+  if (!stmt.is<SeqStmt>() && !has_scope) {
     found.emplace_back(stmt, node);
     return;
   }
+  if (has_scope) found.emplace_back(with_body(stmt, no_op()), no_node);
   NodeId child = schedule.at(node).first_child;
   const Stmt* part = nullptr;
   for (std::uint32_t slot = 0; (part = statement_in(*stmt.get(), slot)); ++slot) {
@@ -45,6 +49,7 @@ void add_statements(const Schedule& schedule, const Stmt& stmt, NodeId node, Sta
     deep_call([&] { add_statements(schedule, *part, has_node ? child : no_node, found); });
     if (has_node) child = schedule.at(child).next;
   }
+  if (has_scope) found.emplace_back(with_body(stmt, no_op()), no_node);
 }
 
 /// The statements at the top, also those in the scope of variables there.

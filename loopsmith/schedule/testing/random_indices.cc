@@ -4,6 +4,7 @@
 #include "loopsmith/ir/operators.h"
 
 namespace loopsmith::schedule_testing {
+namespace {
 
 std::vector<Expr> random_indices(Draw& draw, std::vector<Expr> indices,
                                  const std::vector<std::int64_t>& extents, bool may_leave_out) {
@@ -37,6 +38,19 @@ std::vector<Expr> random_indices(Draw& draw, std::vector<Expr> indices,
     default: break;
   }
   return indices;
+}
+
+}  // namespace
+
+Ptr<IndexMap> random_map(Draw& draw, const std::vector<std::int64_t>& extents, bool may_leave_out) {
+  IndexMap map;
+  std::vector<Expr> indices;
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    map.initial_indices.push_back(var("xyzuvw"[i % 6] + std::string()));
+    indices.push_back(map.initial_indices.back());
+  }
+  map.final_indices = random_indices(draw, std::move(indices), extents, may_leave_out);
+  return make(std::move(map));
 }
 
 }  // namespace loopsmith::schedule_testing

@@ -8,9 +8,8 @@
 
 namespace loopsmith::schedule_testing {
 
-/// Indices in another order, one of them cut, joined, reversed or moved; `extents`: theirs before.
-/// `may_leave_out`: one of them may be missing.
-std::vector<Expr> random_indices(Draw& draw, std::vector<Expr> indices,
-                                 const std::vector<std::int64_t>& extents, bool may_leave_out);
+/// A map from indices of these extents to them in another order, one of them cut, joined, reversed
+/// or moved. `may_leave_out`: one of them may be missing.
+Ptr<IndexMap> random_map(Draw& draw, const std::vector<std::int64_t>& extents, bool may_leave_out);
 
 }  // namespace loopsmith::schedule_testing

@@ -447,16 +447,9 @@ class StepDrawer {
         for (const auto& axis : block.iter_vars) add(axis->dom->extent);
       }
     }
-    IndexMap map;
-    std::vector<Expr> indices;
-    for (std::size_t i = 0; i < extents.size(); ++i) {
-      map.initial_indices.push_back(var("xyzuvw"[i % 6] + std::string()));
-      indices.push_back(map.initial_indices.back());
-    }
     const bool may_leave_out =
         is("reindex_cache_read") || is("reindex_cache_write") || is("cache_expression");
-    map.final_indices = random_indices(draw_, std::move(indices), extents, may_leave_out);
-    return make(std::move(map));
+    return random_map(draw_, extents, may_leave_out);
   }
 
   Draw& draw_;

@@ -376,7 +376,13 @@ Stmt Partitioner::split(const For& loop, const Part& part) {
     const Stmt part = make(over(loop, from, to));
     // What is known of all iterations decides most conditions of those that are unrolled.
     const bool is_decided = is_const_int(extent, 1) && as_int(from);
-    return is_decided ? clone_with(part, {}) : remainder_of(part);
+    if (is_decided) return clone_with(part, {});
+    const Stmt rest = remainder_of(part);
+    const For& left = *rest.as<For>();
+    // Of one iteration at most, in which vectors are left out, no loop keeps them from registers.
+    const bool is_branch = loop.body.is<For>() && left.body.is<IfThenElse>();
+    if (!is_branch || analyzer_.const_int_bound(extent).max_value > 1) return rest;
+    return guarded(from < to, substitute(left.body, {{left.loop_var, from}}));
   };
   // Before the main part is rewritten: its inner loops are cut in turn, the copies are not.
   Expr stop = end;

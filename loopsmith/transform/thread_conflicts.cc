@@ -226,10 +226,11 @@ bool ThreadConflicts::may_conflict(const ThreadAccess& first, const ThreadAccess
   const ThreadAccess one = without_fragments(first);
   ThreadAccess other = without_fragments(second);
   const Pair pair(threads_, one.nest, other.nest, around);
+  if (are_likely_ && pair.has_met()) return true;
   if (pair.is_of_one_thread()) return false;
   other.nest = clone_with(other.nest, {});
   if (are_apart(one.nest, other.nest, around)) return false;
-  if (pair.has_met()) return true;
+  if (!are_likely_ && pair.has_met()) return true;
   return carries(one, other, seq({one.nest, other.nest}), around);
 }
 
@@ -247,12 +248,13 @@ bool ThreadConflicts::may_conflict_later(const ThreadAccess& first, const Thread
   const ThreadAccess one = without_fragments(first);
   ThreadAccess other = without_fragments(second);
   const Pair pair(threads_, one.nest, other.nest, around, Ptr<For>(&loop), is_next);
+  if (are_likely_ && pair.has_met()) return true;
   if (pair.is_of_one_thread()) return false;
   other.nest = clone_with(other.nest, {{variable, later}});
   std::vector<Stmt> in_loop = around;
   in_loop.emplace_back(&loop);
   if (is_next && are_apart(one.nest, other.nest, in_loop)) return false;
-  if (pair.has_met()) return true;
+  if (!are_likely_ && pair.has_met()) return true;
   Stmt both = seq({one.nest, other.nest});
   both = guarded(is_in_range(loop, variable) && is_in_range(loop, later), std::move(both));
   if (is_next) return carries(one, other, std::move(both), around);

@@ -20,7 +20,9 @@ struct ThreadAccess {
 /// Answers for the threads of one launch.
 class ThreadConflicts {
  public:
-  explicit ThreadConflicts(std::vector<Ptr<For>> threads) : threads_(std::move(threads)) {}
+  /// Where conflicts `are_likely`, they are looked for before it is proved that there is none.
+  explicit ThreadConflicts(std::vector<Ptr<For>> threads, bool are_likely = false)
+      : threads_(std::move(threads)), are_likely_(are_likely) {}
 
   /// True unless it is proved that no two threads use one element, one of them to write it, when
   /// each does `first` and `second`. `around` are the statements around both, from the outside in.
@@ -39,6 +41,7 @@ class ThreadConflicts {
                const std::vector<Stmt>& around, const Ptr<For>& outermost = nullptr) const;
 
   std::vector<Ptr<For>> threads_;
+  bool are_likely_;
 };
 
 }  // namespace loopsmith

@@ -19,7 +19,7 @@ class WarpConflicts {
         lane_(std::move(lane)),
         number_(std::move(number)),
         is_one_(warps.empty()),
-        conflicts_(std::move(warps)) {}
+        conflicts_(std::move(warps), /*are_likely=*/true) {}
 
   bool may_conflict(const ThreadAccess& first, const ThreadAccess& second,
                     const std::vector<Stmt>& around) const;

@@ -68,6 +68,41 @@ def test_a_launch_that_the_driver_refuses_is_named() -> None:
     )
 
 
+FAULT = """
+import os, sys
+sys.path.insert(0, {tests!r})
+import gpu_devices, numpy as np
+from gpu_programs import bound_matmul
+import loopsmith as ls
+assert gpu_devices.has_cuda()
+module = ls.build(bound_matmul(), target="cuda")
+device = ls.device("cuda")
+arrays = [ls.array(np.ones((64, 64), "float32"), device=device) for _ in range(3)]
+os.environ["CUDA_ON_CPU_FAULTS"] = "1"
+module(*arrays)
+for what in (device.sync, arrays[2].numpy, lambda: module(*arrays), lambda: ls.empty(4, device=device)):
+    try:
+        what()
+    except ls.CallError as error:
+        print(error.code, error)
+"""
+
+
+def test_a_kernel_that_faults_is_named_and_the_process_goes_on() -> None:
+    gpu_devices.require("cuda")
+    gpu_devices.require_no_gpu()
+    source = FAULT.format(tests=str(Path(__file__).parent))
+    told = subprocess.run(
+        [sys.executable, "-c", source], check=True, capture_output=True, text=True
+    ).stdout
+    assert (
+        told.count("kernel_has_no_fault cuda: kernel main_kernel, launched with grid (8, 8, 1)")
+        == 4
+    )
+    assert "or one before it has faulted: an illegal memory access was encountered" in told
+    assert "what is on the device is lost, start the process again" in told
+
+
 def test_a_device_that_is_not_there_is_named() -> None:
     gpu_devices.require("opencl")
     with pytest.raises(ls.CallError, match="opencl: there is no device 99"):

@@ -89,6 +89,27 @@ def main(a: T.handle, b: T.handle):
     assert "S is memory that the threads of a block share" in str(error)
 
 
+def test_shared_memory_that_leaves_its_block_is_refused() -> None:
+    func = ls.from_source("""
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    S = T.alloc_buffer((64,), scope="shared")
+    for i in T.thread_binding(2, thread="blockIdx.x"):
+        for j in T.thread_binding(32, thread="threadIdx.x"):
+            S[i * 32 + j] = A[i * 32 + j]
+    for i in T.thread_binding(2, thread="blockIdx.x"):
+        for j in T.thread_binding(32, thread="threadIdx.x"):
+            B[i * 32 + j] = S[i * 32 + 31 - j]
+""")
+    with pytest.raises(ls.ScheduleError) as caught:
+        ls.build(func, target="cuda")
+    assert caught.value.code == "thread_memory_stays_inside"
+    assert (
+        "of buffer S, which is shared memory, each iteration of loop i has its own as a thread, and "
+        "it is used outside of the loop, too"
+    ) in str(caught.value)
+
+
 def test_barriers_in_a_loop_of_each_thread_are_refused() -> None:
     func = ls.from_source("""
 @T.prim_func

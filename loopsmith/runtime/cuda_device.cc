@@ -100,10 +100,36 @@ struct Cuda {
     return words ? words : fmt::format("error {}", result);
   }
 
+  /// The kernel that was launched last; a fault is told by a later call.
+  void note_launch(const std::string& kernel, const LaunchShape& shape) const {
+    const std::lock_guard lock(mutex_);
+    kernel_ = kernel;
+    shape_ = shape;
+  }
+
+  /// Fails where a kernel has faulted, after which the driver does nothing more for this process.
+  void require_no_fault(Result result) const {
+    const bool is_of_kernel =
+        result == 700 || result == 702 || result == 710 || (result >= 714 && result <= 719);
+    if (!is_of_kernel) return;
+    const std::lock_guard lock(mutex_);
+    fail(ErrorKind::call, "kernel_has_no_fault",
+         hint("run it by ls.interp.run, or under compute-sanitizer, to see where; what is on the "
+              "device is lost, start the process again"),
+         {}, "cuda: kernel {}, launched with {}, or one before it has faulted: {}", kernel_,
+         shape_.text(), text(result));
+  }
+
   void require_success(Result result, std::string_view what) const {
+    require_no_fault(result);
     require(result == fine, ErrorKind::call, "device_does_it", hint("see what the driver says"), {},
             "cuda: {}: {}", what, text(result));
   }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::string kernel_;
+  mutable LaunchShape shape_ = {};
 };
 
 const Cuda& cuda() {
@@ -222,10 +248,12 @@ class CudaCode final : public DeviceCode {
         cuda().launch(function, part(shape.blocks[0]), part(shape.blocks[1]), part(shape.blocks[2]),
                       part(shape.threads[0]), part(shape.threads[1]), part(shape.threads[2]),
                       part(info.shared_pool_bytes), stream(), pointers.data(), nullptr);
+    cuda().require_no_fault(result);
     require(result == fine, ErrorKind::call, "kernel_is_launched",
             hint("launch fewer threads in a block, or use less shared memory"), {},
             "cuda: kernel {} is not launched with {}: {}", info.name, shape.text(),
             cuda().text(result));
+    cuda().note_launch(info.name, shape);
   }
 
  private:
@@ -295,6 +323,7 @@ class CudaDevice final : public Device {
     cuda().set_context(context_);
     CudaPointer pointer = 0;
     const Result result = cuda().allocate(&pointer, std::max<std::size_t>(bytes, 1));
+    cuda().require_no_fault(result);
     require(result == fine, ErrorKind::call, "device_has_memory",
             hint("free arrays of the device, or work in parts"), {},
             "cuda: no memory of {} bytes: {}", bytes, cuda().text(result));

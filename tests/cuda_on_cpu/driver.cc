@@ -15,7 +15,10 @@
 
 namespace {
 
-constexpr int fine = 0, failed = 1;
+constexpr int fine = 0, failed = 1, illegal_address = 700;
+
+/// What is done after a kernel: a fault is told by the calls that follow, all of them.
+int after_kernels = fine;
 
 struct Program {
   std::string source, result, log;
@@ -116,8 +119,9 @@ const char* nvrtcGetErrorString(int) {
 int cuInit(unsigned) {
   return fine;
 }
-int cuGetErrorString(int, const char** text) {
-  *text = "too many resources requested for launch";
+int cuGetErrorString(int code, const char** text) {
+  *text = code == illegal_address ? "an illegal memory access was encountered"
+                                  : "too many resources requested for launch";
   return fine;
 }
 int cuDeviceGetCount(int* count) {
@@ -147,7 +151,7 @@ int cuCtxSetCurrent(void*) {
 }
 int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
   *address = reinterpret_cast<std::uint64_t>(poisoned(bytes));
-  return fine;
+  return after_kernels;
 }
 int cuMemFree_v2(std::uint64_t address) {
   std::free(reinterpret_cast<void*>(address));
@@ -155,17 +159,17 @@ int cuMemFree_v2(std::uint64_t address) {
 }
 int cuMemcpyHtoDAsync_v2(std::uint64_t into, const void* from, std::size_t bytes, void*) {
   std::memcpy(reinterpret_cast<void*>(into), from, bytes);
-  return fine;
+  return after_kernels;
 }
 int cuMemcpyDtoHAsync_v2(void* into, std::uint64_t from, std::size_t bytes, void*) {
   std::memcpy(into, reinterpret_cast<const void*>(from), bytes);
-  return fine;
+  return after_kernels;
 }
 int cuCtxSynchronize() {
-  return fine;
+  return after_kernels;
 }
 int cuStreamSynchronize(void*) {
-  return fine;
+  return after_kernels;
 }
 int cuEventCreate(Time** event, unsigned) {
   *event = new Time;
@@ -180,7 +184,7 @@ int cuEventRecord(Time* event, void*) {
   return fine;
 }
 int cuEventSynchronize(Time*) {
-  return fine;
+  return after_kernels;
 }
 int cuEventElapsedTime(float* milliseconds, const Time* start, const Time* end) {
   *milliseconds = std::chrono::duration<float, std::milli>(*end - *start).count();
@@ -207,7 +211,10 @@ int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned gr
   // As where threads need more registers than there are.
   if (block_x * block_y * block_z > 768) return failed;
   const unsigned shape[] = {grid_x, grid_y, grid_z, block_x, block_y, block_z, pool_bytes};
+  if (after_kernels != fine) return after_kernels;
   reinterpret_cast<Launcher>(function)(shape, arguments);
+  // Tests ask what is told of a fault.
+  if (std::getenv("CUDA_ON_CPU_FAULTS")) after_kernels = illegal_address;
   return fine;
 }
 

@@ -96,6 +96,10 @@ def call_of(torch: Any, request: dict[str, Any]) -> Callable[[], object]:
         return lambda: functional.scaled_dot_product_attention(q, k, v)
     if name == "by_quantised_weights":
         return quantised_product(torch, request["columns"], request["steps"])
+    if name == "by_tiles":
+        flat = random(request["tiles"] * request["threads"] * request["own"])
+        sums = torch.empty_like(flat)
+        return lambda: torch.cumsum(flat, 0, out=sums)
     if name == "by_pages":
         return paged_attention(torch, request)
     if name == "attention":

@@ -80,7 +80,8 @@ device = ls.device("cuda")
 arrays = [ls.array(np.ones((64, 64), "float32"), device=device) for _ in range(3)]
 os.environ["CUDA_ON_CPU_FAULTS"] = "1"
 module(*arrays)
-for what in (device.sync, arrays[2].numpy, lambda: module(*arrays), lambda: ls.empty(4, device=device)):
+again = [lambda: module(*arrays), lambda: ls.empty(4, device=device)]
+for what in (device.sync, arrays[2].numpy, *again):
     try:
         what()
     except ls.CallError as error:

@@ -105,8 +105,8 @@ def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
         ls.build(func, target="cuda")
     assert caught.value.code == "thread_memory_stays_inside"
     assert (
-        "of buffer S, which is shared memory, each iteration of loop i has its own as a thread, and "
-        "it is used outside of the loop, too"
+        "of buffer S, which is shared memory, each iteration of loop i has its own as a thread, "
+        "and it is used outside of the loop, too"
     ) in str(caught.value)
 
 

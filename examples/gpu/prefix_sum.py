@@ -27,10 +27,15 @@ def in_tiles(tiles: int, threads: int, own: int) -> tir.PrimFunc:
         for x in range({threads}):
             with T.block("step{d}"):
                 vx = T.axis.spatial({threads}, x)
-                upto[{d + 1}, vx] = upto[{d}, vx] + T.if_then_else(
-                    vx >= {2**d}, upto[{d}, T.max(vx - {2**d}, 0)], T.float32(0)
+                upto{d + 1}[vx] = upto{d}[vx] + T.if_then_else(
+                    vx >= {2**d}, upto{d}[T.max(vx - {2**d}, 0)], T.float32(0)
                 )"""
         for d in range(steps)
+    )
+    memory = "".join(
+        f"""
+    upto{d} = T.alloc_buffer(({threads},))"""
+        for d in range(steps + 1)
     )
     return ls.from_source(f"""
 @T.prim_func
@@ -38,8 +43,8 @@ def prefix_sum(A: T.Buffer(({tiles * length},)), S: T.Buffer(({tiles * length},)
     total = T.alloc_buffer(({tiles},))
     before = T.alloc_buffer(({tiles + 1},))
     tile = T.alloc_buffer(({threads}, {own}))
-    upto = T.alloc_buffer(({steps + 1}, {threads}))
-    sums = T.alloc_buffer(({threads}, {own}))
+    start = T.alloc_buffer(({threads},))
+    sums = T.alloc_buffer(({threads}, {own})){memory}
     for b, k in T.grid({tiles}, {length}):
         with T.block("total"):
             vb, vk = T.axis.remap("SR", [b, k])
@@ -61,18 +66,19 @@ def prefix_sum(A: T.Buffer(({tiles * length},)), S: T.Buffer(({tiles * length},)
             with T.block("part"):
                 vx, ve = T.axis.remap("SR", [x, e])
                 with T.init():
-                    upto[0, vx] = T.float32(0)
-                upto[0, vx] = upto[0, vx] + tile[vx, ve]{adding}
+                    upto0[vx] = T.float32(0)
+                upto0[vx] = upto0[vx] + tile[vx, ve]{adding}
+        for x in range({threads}):
+            with T.block("start"):
+                vb, vx = T.axis.remap("SS", [b, x])
+                start[vx] = before[vb] + T.if_then_else(
+                    vx >= 1, upto{steps}[T.max(vx - 1, 0)], T.float32(0)
+                )
         for x, e in T.grid({threads}, {own}):
             with T.block("sums"):
-                vb, vx, ve = T.axis.remap("SSR", [b, x, e])
-                sums[vx, ve] = tile[vx, ve] + T.if_then_else(
-                    ve > 0,
-                    sums[vx, T.max(ve - 1, 0)],
-                    before[vb] + T.if_then_else(
-                        vx > 0, upto[{steps}, T.max(vx - 1, 0)], T.float32(0)
-                    ),
-                )
+                vx, ve = T.axis.remap("SR", [x, e])
+                start[vx] = start[vx] + tile[vx, ve]
+                sums[vx, ve] = start[vx]
         for x, e in T.grid({threads}, {own}):
             with T.block("S"):
                 vb, vx, ve = T.axis.remap("SSS", [b, x, e])
@@ -94,17 +100,19 @@ def by_tiles(tiles: int = 6, threads: int = 64, own: int = 8) -> Example:
         bind(sch, blockIdx_x=blocks, threadIdx_x=thread)
     sch.bind(sch.add_unit_loop(carries), "threadIdx.x")
     sch.bind(sch.add_unit_loop("first"), "threadIdx.x")
-    for name in ("tile", "part", "sums"):
+    steps = [f"step{d}" for d in range(threads.bit_length() - 1)]
+    for name in ("tile", "part", *steps):
         sch.set_scope(name, 0, "shared")
+    sch.set_scope("sums", 1, "shared")
+    sch.set_scope("start", 0, "local")
     sch.bind(sch.get_loops("S")[0], "blockIdx.x")
     for name in ("tile", "S"):
         whole = sch.fuse(*sch.get_loops(name)[1:])
         bind(sch, threadIdx_x=sch.split(whole, [None, threads])[1])
-    steps = [f"step{d}" for d in range(threads.bit_length() - 1)]
-    for name in ("part", *steps, "sums"):
+    for name in ("part", *steps, "start", "sums"):
         sch.bind(sch.get_loops(name)[1], "threadIdx.x")
-    for name in ("tile", "sums"):
-        sch.storage_align(name, 0, axis=-2, factor=32, offset=1)
+    for name, number in (("tile", 0), ("sums", 1)):
+        sch.storage_align(name, number, axis=-2, factor=2, offset=1)
     operand = np.random.default_rng(1).random(tiles * threads * own, "float32")
     return Example(sch, [operand], operand.cumsum(dtype="float64").astype("float32"))
 

@@ -111,13 +111,9 @@ class ThreadMemory {
     };
     pre_order_visit(allocate.body, [&](const Ref& ref) {
       if (const auto* decl = ref.as<DeclBuffer>()) is_alone = is_alone && !is_other(decl->buffer);
-      const auto* let = ref.as<LetStmt>();
-      is_alone = is_alone && !(let && let->value.same_as(allocate.buffer_var));
-      if (const auto* call = ref.as<Call>()) {
-        is_alone = is_alone && std::ranges::none_of(call->args, [&](const Expr& argument) {
-                     return argument.same_as(allocate.buffer_var);
-                   });
-      }
+      // Buffers lead to it; the pointer by itself may go anywhere.
+      if (ref.is<Buffer>()) return false;
+      is_alone = is_alone && !ref.same_as(allocate.buffer_var);
       return is_alone;
     });
     return is_alone;

@@ -52,5 +52,21 @@ def main(A: T.Buffer((32, 8), "int32"), B: T.Buffer((32, 8), "int32")):
   EXPECT_TRUE(hoist_thread_memory(flat).same_as(flat)) << script(hoist_thread_memory(flat));
 }
 
+TEST(hoist_thread_memory, leaves_memory_whose_pointer_goes_elsewhere) {
+  for (const char* pointer :
+       {"R.data", "T.call_extern(\"handle\", \"g\", R.data)", "T.Select(t > 3, R.data, R.data)"}) {
+    const auto func = parse_function(std::string(R"(@T.prim_func
+def main(b: T.handle):
+    n = T.int32()
+    B = T.match_buffer(b, (32, n), "int32")
+    for t in T.thread_binding(32, thread="threadIdx.x"):
+        R = T.decl_buffer((n,), "int32")
+        T.evaluate(T.call_extern("int32", "f", )") +
+                                     pointer + "))\n        B[t, 0] = R[0]\n");
+    const auto flat = run_pass(func, "flatten_buffers");
+    EXPECT_TRUE(hoist_thread_memory(flat).same_as(flat)) << script(hoist_thread_memory(flat));
+  }
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -130,6 +130,22 @@ TEST(insert_barriers, fences_memory_of_the_device_where_that_is_what_threads_exc
             std::string::npos);
 }
 
+TEST(insert_barriers, knows_that_elements_have_several_indices) {
+  EXPECT_EQ(barriers_in(with_barriers(
+                R"(        V = T.decl_buffer((32, 2), data=S.data, strides=(1, 1), scope="shared")
+        V[t, 0] = A[0, t]
+        B[0, t] = V[T.max(t - 1, 0), 1]
+)")),
+            1);
+  // Columns that lie one after another overlap no more than rows do.
+  EXPECT_EQ(barriers_in(with_barriers(
+                R"(        V = T.decl_buffer((32, 2), data=S.data, strides=(1, 32), scope="shared")
+        V[t, 0] = A[0, t]
+        B[0, t] = V[t, 0]
+)")),
+            0);
+}
+
 /// The barriers of `body`, run by four warps along y, in their order.
 std::string barriers_of_warps(const std::string& body) {
   const auto func = parse_function(R"(@T.prim_func

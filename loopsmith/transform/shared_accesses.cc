@@ -85,4 +85,23 @@ std::optional<std::vector<SharedAccess>> shared_accesses(const Stmt& nest) {
   return AccessReader().read(nest);
 }
 
+std::optional<bool> has_elements_apart(const Buffer& buffer) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> dimensions;
+  for (std::size_t d = 0; d < buffer.strides.size(); ++d) {
+    const std::int64_t *stride = as_int(buffer.strides[d]), *extent = as_int(buffer.shape[d]);
+    if (!stride || !extent) return {};
+    if (*extent > 1) dimensions.emplace_back(*stride, *extent);
+  }
+  std::ranges::sort(dimensions);
+  std::int64_t reach = 0;  // How far apart elements are that those before lead to.
+  for (const auto& [stride, extent] : dimensions) {
+    std::int64_t length = 0;
+    if (stride <= reach || __builtin_mul_overflow(stride, extent - 1, &length) ||
+        __builtin_add_overflow(reach, length, &reach)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace loopsmith

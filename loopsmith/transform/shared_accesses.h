@@ -21,4 +21,8 @@ struct SharedAccess {
 /// All of them; nullopt where the nest uses memory otherwise than by single elements.
 std::optional<std::vector<SharedAccess>> shared_accesses(const Stmt& nest);
 
+/// Whether different indices of a buffer are different elements, as it is without strides; nothing
+/// where strides or sizes are not known.
+std::optional<bool> has_elements_apart(const Buffer& buffer);
+
 }  // namespace loopsmith

@@ -40,6 +40,21 @@ bool share_memory(const Stmt& first, const Stmt& second) {
   return false;
 }
 
+/// True when elements of memory that threads share have several indices: what indices say of
+/// accesses is nothing then.
+bool overlaps_itself(const Stmt& stmt) {
+  bool found = false;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    const auto* store = ref.as<BufferStore>();
+    const auto* load = ref.as<BufferLoad>();
+    const Buffer* buffer = store ? store->buffer.get() : load ? load->buffer.get() : nullptr;
+    found = found || (buffer && !is_of_each_thread(memory_scope(*buffer)) &&
+                      !has_elements_apart(*buffer).value_or(true));
+    return !found;
+  });
+  return found;
+}
+
 std::unordered_set<const Object*> statements_in(const Stmt& stmt) {
   std::unordered_set<const Object*> found;
   pre_order_visit(stmt, [&](const Ref& ref) {
@@ -223,6 +238,7 @@ bool ThreadConflicts::may_conflict(const ThreadAccess& first, const ThreadAccess
   if (first.is_atomic && second.is_atomic) return false;
   if (first.is_opaque || second.is_opaque) return true;
   if (!share_memory(first.nest, second.nest)) return false;
+  if (overlaps_itself(first.nest) || overlaps_itself(second.nest)) return true;
   const ThreadAccess one = without_fragments(first);
   ThreadAccess other = without_fragments(second);
   const Pair pair(threads_, one.nest, other.nest, around);
@@ -240,6 +256,7 @@ bool ThreadConflicts::may_conflict_later(const ThreadAccess& first, const Thread
   if (first.is_atomic && second.is_atomic) return false;
   if (first.is_opaque || second.is_opaque) return true;
   if (!share_memory(first.nest, second.nest)) return false;
+  if (overlaps_itself(first.nest) || overlaps_itself(second.nest)) return true;
   const Ptr<Var>& variable = loop.loop_var;
   // Of the later iteration from the next one.
   const Ptr<Var> further = var("further", variable->dtype);

@@ -45,7 +45,8 @@ class OwnerFinder {
   };
 
   bool tell_thread(const SharedAccess& first, const SharedAccess& second) {
-    if (!first.buffer.same_as(second.buffer) || !has_elements_apart(*first.buffer)) return false;
+    if (!first.buffer.same_as(second.buffer) || !has_elements_apart(*first.buffer).value_or(false))
+      return false;
     const Form &a = form_of(first), &b = form_of(second);
     std::vector<Digit> known;
     for (std::size_t d = 0; d < a.indices.size(); ++d) {
@@ -55,18 +56,6 @@ class OwnerFinder {
       const std::int64_t* extent = as_int(thread->extent);
       return extent && make_up(known, *thread->loop_var.as<Var>(), *extent);
     });
-  }
-
-  /// True when different indices are different elements: strides are those of rows that do not
-  /// overlap.
-  static bool has_elements_apart(const Buffer& buffer) {
-    std::int64_t below = 1;
-    for (std::size_t d = buffer.strides.size(); d-- > 0;) {
-      const std::int64_t *stride = as_int(buffer.strides[d]), *extent = as_int(buffer.shape[d]);
-      if (!stride || *stride < below) return false;
-      if (d > 0 && (!extent || __builtin_mul_overflow(*stride, *extent, &below))) return false;
-    }
-    return true;
   }
 
   /// The digits of threads that are equal where the indices are.

@@ -77,6 +77,12 @@ std::optional<Sum> Simplifier::floor_reduced(DataType type, const Sum& sum, std:
   Sum rest = pieces_where(sum, divisor, false);
   for (std::uint32_t i = 0; i < rest.count; ++i) pieces_[rest.first + i].scale %= divisor;
   rest.base = rest.count == 0 ? floor_remainder(sum.base, divisor) : sum.base % divisor;
+  if (rest.count == 1 && rest.base == 0) {
+    // -3 of 4 is 1; but -1 of 4 stays, which is no simpler as 3. In a sum, another sign may lead
+    // out of the type.
+    std::int64_t& scale = pieces_[rest.first].scale;
+    if (scale <= -(divisor - divisor / 2)) scale += divisor;
+  }
   if (rest.count == 0) return rest;
 
   const ConstIntBound range = bound_of(rest);

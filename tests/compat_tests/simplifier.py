@@ -195,5 +195,17 @@ def test_a_bound_knows_what_is_infinite():
     assert (bound.min_value, bound.max_value) == (bound.NEG_INF, bound.POS_INF)
 
 
+def test_remainders_of_negative_multiples():
+    rows = [
+        (flm(x * -3, 4), flm(x, 4)),
+        (flm(x * -1, 2), flm(x, 2)),
+        (flm(x * -6, 4), flm(x, 2) * 2),
+        (flm(x * -1, 4), flm(x * -1, 4)),
+    ]
+    for before, after in rows:
+        got = arith.Analyzer().simplify(before)
+        assert tvm.ir.structural_equal(got, after), (str(before), str(got))
+
+
 if __name__ == "__main__":
     tvm.testing.main()

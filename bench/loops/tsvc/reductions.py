@@ -42,6 +42,19 @@ loop(
 """,
 )
 loop(
+    "s315",
+    """
+    x = a[0] * 1.0
+    index = T.int32(0)
+    for i in range(LEN):
+        if a[i] > x:
+            x = a[i]
+            index = i
+    b[0] = x
+    c[0] = T.float32(index)
+""",
+)
+loop(
     "s316",
     """
     x = a[0] * 1.0
@@ -57,6 +70,21 @@ loop(
     for i in range(HALF):
         q *= T.float32(0.99999)
     b[0] = q
+""",
+)
+loop(
+    "s318",
+    """
+    k = T.int32(0)
+    index = T.int32(0)
+    most = T.abs(a[0])
+    for i in range(1, HALF):
+        k += 2
+        if T.abs(a[k]) > most:
+            index = i
+            most = T.abs(a[k])
+    b[0] = most
+    c[0] = T.float32(index)
 """,
 )
 loop(

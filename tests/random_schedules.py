@@ -120,6 +120,7 @@ class RandomSteps:
             "n": lambda: rng.randint(2, 3),
             "factor": lambda: rng.choice([4, 8]),
             "offset": lambda: rng.randint(0, 2),
+            "least": lambda: [rng.randint(0, 4) for _ in range(rng.randint(1, 2))],
             "padding": lambda: [rng.choice([1, 2, 4]) for _ in range(rng.randint(1, 3))],
         }
         if name in named:

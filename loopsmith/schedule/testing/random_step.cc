@@ -249,6 +249,8 @@ class StepDrawer {
     if (name == "axis_separators") return Argument::List{Argument(draw_.between(0, 2))};
     if (name == "new_order") return new_order();
     if (name == "padding") return padding();
+    if (name == "least") return Argument::List{Argument(draw_.between(0, 4))};
+    if (name == "reducer") return std::nullopt;
     if (name == "candidates") return Argument::List{Argument(2), Argument(4)};
     if (name == "probs") return Argument::List{Argument(0.5), Argument(0.5)};
     if (name == "n") return draw_.between(1, 3);

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from test_rare_steps import outcome
 
+import loopsmith as ls
 from loopsmith import tir
 
 
@@ -51,3 +53,29 @@ for i in range({16 // step}):
         parameters, body, lambda sch: sch.transform_layout("b", ("write", 0), lambda i: [i // 2])
     )
     assert taken == expected
+
+
+def test_iterations_under_a_condition_on_memory_add_up_apart():
+    """By default a loop like this runs in threads, behind a test of where arrays lie."""
+    func = ls.from_source(
+        """
+@T.prim_func
+def main(A: T.Buffer((400,), "int64"), B: T.Buffer((400,), "int64"), R: T.Buffer((1,), "int64")):
+    w = T.int64(3)
+    c = T.int32(1)
+    for i in range(257):
+        w = A[i + 2]
+        for j in range(100):
+            if A[j + 1] > B[i]:
+                c += j
+        B[i] = w
+    R[0] = T.cast(c, "int64")
+"""
+    )
+    a, b = np.random.default_rng(3).integers(-9, 10, (2, 400))
+    expected = 1 + sum(j for i in range(257) for j in range(100) if a[j + 1] > b[i])
+    kernel = ls.build(func)
+    for _ in range(50):
+        found = np.zeros(1, np.int64)
+        kernel(a, b.copy(), found)
+        assert found[0] == expected

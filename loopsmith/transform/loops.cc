@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/ir/edit.h"
+#include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
@@ -26,7 +27,12 @@ class LoopVisitor {
         inside(stmt, loop->body);
       } else if (const auto* let = stmt.as<LetStmt>()) {
         inside(stmt, let->body);
-      } else if (const auto* branch = stmt.as<IfThenElse>()) {
+      } else if (const auto* branch = stmt.as<IfThenElse>();
+                 branch && !is_timeless(branch->condition)) {
+        // It says nothing of the loop: there all iterations are, or none is.
+        enter(branch->then_case);
+        if (branch->else_case) enter(branch->else_case);
+      } else if (branch) {
         inside(under(branch->condition), branch->then_case);
         if (branch->else_case) inside(under(!branch->condition), branch->else_case);
       } else {

@@ -52,7 +52,8 @@ LoopContents measure_loops(const Stmt& body);
 Stmt with_body(const Stmt& around, Stmt body);
 
 /// Calls `visit` for each loop, with it inside of what stands around it, alone: so much is known of
-/// the variables outside.
+/// the variables outside. Conditions that read memory are left out: they hold for all of a loop, or
+/// for nothing of it.
 void each_loop_alone(const Stmt& root, const std::function<bool(const For&)>& is_wanted,
                      const std::function<void(const For&, const Stmt&)>& visit);
 

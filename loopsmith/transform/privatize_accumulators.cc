@@ -52,6 +52,19 @@ bool is_atomic(const For& loop, const Ptr<Buffer>& buffer) {
   return all;
 }
 
+/// True when an index of the buffer, where the loop stores, is read from memory.
+bool is_indirect(const For& loop, const Ptr<Buffer>& buffer) {
+  bool found = false;
+  pre_order_visit(loop.body, [&](const Ref& ref) {
+    const auto* store = ref.as<BufferStore>();
+    if (store && store->buffer.same_as(buffer)) {
+      found = found || std::ranges::any_of(store->indices, reads_memory);
+    }
+    return !found && !is_expr(*ref.get());
+  });
+  return found;
+}
+
 /// What the iterations of a parallel loop update together and can have for themselves instead.
 struct Accumulators {
   std::vector<Accumulator> usable = {};
@@ -66,10 +79,10 @@ Accumulators accumulators_in(const For& loop, const Stmt& nest, const Stmt& func
   for (const Ptr<Buffer>& buffer : candidates(loop)) {
     const Ptr<Buffer> one[] = {buffer};
     const auto found = accumulators_of(loop, one, nest);
-    const auto is_indirect = [](const Accumulator& each) { return each.is_indirect; };
-    const bool may_be_atomic = found &&
-                               (is_requested_atomic || std::ranges::any_of(*found, is_indirect)) &&
-                               is_atomic(loop, buffer);
+    const bool any_indirect =
+        found && std::ranges::any_of(*found, [](const auto& each) { return each.is_indirect; });
+    const bool may_be_atomic =
+        found && (is_requested_atomic || any_indirect) && is_atomic(loop, buffer);
     const bool is_usable =
         found && !(may_be_atomic && (is_requested_atomic || !copies_pay(loop, *found)));
     if (is_usable) {
@@ -81,7 +94,13 @@ Accumulators accumulators_in(const For& loop, const Stmt& nest, const Stmt& func
   if (usable.empty() && others.empty()) return {};
   Dependences dependences(nest, {.local_buffers = allocated_buffers(function)});
   const DependenceAnswer answer = dependences.parallelizable(loop.loop_var);
-  if (!answer || !answer.reductions) return {};
+  if (answer && !answer.reductions) return {};
+  if (!answer) {
+    // Whoever wrote the loop is believed where nothing is known, as of indices from memory; but all
+    // iterations accumulate in an element whose index does not move.
+    std::erase_if(usable, [](const Accumulator& each) { return each.is_indirect; });
+    std::erase_if(others, [&](const Ptr<Buffer>& each) { return is_indirect(loop, each); });
+  }
   const auto carried = dependences.carried(loop.loop_var);
   const auto is_shared = [&](const Ptr<Buffer>& shared) {
     const auto is_it = [&](const Ptr<Buffer>& buffer) { return buffer.same_as(shared); };

@@ -48,6 +48,28 @@ TEST(privatize_accumulators, gives_each_part_a_result) {
 )");
 }
 
+TEST(privatize_accumulators, takes_what_stands_under_a_condition_on_memory) {
+  const std::string body = checked_body(R"(
+    if H[0] < 3:
+        t = T.int32(0)
+        for k in T.parallel(50):
+            t = X[k]
+            C[0] = A[k, 0] + C[0]
+            X[k] = t + 1
+)");
+  EXPECT_NE(body.find("C_parts[k_part, 0] = C_parts[k_part, 0] + A["), std::string::npos) << body;
+}
+
+TEST(privatize_accumulators, takes_what_all_iterations_add_to_where_others_are_unknown) {
+  const std::string body = checked_body(R"(
+    for k in T.parallel(50):
+        if k > 0:
+            X[X[k] % 1 + k] = 3
+        C[0] = A[k, 0] + C[0]
+)");
+  EXPECT_NE(body.find("C_parts[k_part, 0] = C_parts[k_part, 0] + A["), std::string::npos) << body;
+}
+
 TEST(privatize_accumulators, combines_many_in_groups_and_touches_nothing_else) {
   const std::string body = checked_body(R"(
     for k in T.parallel(200):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/vectorize_loops.h"
 
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/testing/functions.h"
 
 namespace loopsmith {
@@ -177,6 +178,23 @@ TEST_F(VectorizeLoops, adds_what_is_the_same_in_all_lanes_for_each) {
   EXPECT_TRUE(same(vectorized(add), for_loop(i, 0, 8, add)));
   const Stmt set = store(a, load(b, {n}), {1});
   EXPECT_TRUE(same(vectorized(set), set));
+}
+
+TEST_F(VectorizeLoops, loads_for_a_second_condition_only_where_the_first_leaves_it_open) {
+  const Expr first = i<n, second = load(a, {i})> f(0);
+  const auto loaded_under = [&](const Expr& condition) {
+    Expr mask;
+    pre_order_visit(vectorized(if_then(condition, store(b, f(1), {i}))), [&](const Ref& ref) {
+      const auto* load = ref.as<BufferLoad>();
+      if (load && load->buffer.same_as(a)) mask = load->predicate;
+      return true;
+    });
+    return mask;
+  };
+  const Expr wide = lanes < splat(n);
+  EXPECT_TRUE(same(loaded_under(first && second), wide));
+  EXPECT_TRUE(same(loaded_under(first || second), !wide));
+  EXPECT_FALSE(loaded_under(second && first).defined());
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <optional>
 #include <unordered_set>
 
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/clamped_loads.h"
 #include "loopsmith/transform/reduction_op.h"
@@ -99,6 +100,8 @@ class Widener {
   bool is_safe(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices);
 
   bool may_meet(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices) const;
+  template <class Node>
+  Expr logical(const Node& node, bool goes_on);
   Stmt store(const BufferStore& store);
   Stmt reduction(const BufferStore& store, const std::vector<Expr>& indices);
   Stmt branch(const IfThenElse& branch);
@@ -151,8 +154,9 @@ void Widener::set_binary_rules() {
 void Widener::set_rules() {
   lane_values_[loop_.loop_var] =
       make(Ramp{.base = loop_.min, .stride = loop_.step, .lanes = lanes_});
-  set_binary_rules<Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE,
-                   And, Or>();
+  set_binary_rules<Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE>();
+  rewrite_.on<And>([this](const And& node) { return logical(node, true); });
+  rewrite_.on<Or>([this](const Or& node) { return logical(node, false); });
   rewrite_.on<Var>([this](const Var& variable) -> Expr {
     const auto value = lane_values_.find(Ref(&variable));
     return value == lane_values_.end() ? Expr(&variable) : value->second;
@@ -246,6 +250,18 @@ Expr Widener::choice(const Call& node) {
   const Expr yes = with_lanes(under(condition, false, node.args[1]), lanes_);
   const Expr no = with_lanes(under(!condition, false, node.args[2]), lanes_);
   return make(Select{.condition = condition, .true_value = yes, .false_value = no});
+}
+
+/// `and` and `or`: what the second operand reads is loaded in those lanes alone for which the first
+/// is `goes_on`.
+template <class Node>
+Expr Widener::logical(const Node& node, bool goes_on) {
+  const Expr a = widen(node.a);
+  const bool may_stop = is_vector(a) && reads_memory(node.b);
+  const Expr b = may_stop ? under(goes_on ? a : !a, false, node.b) : widen(node.b);
+  if (a.same_as(node.a) && b.same_as(node.b)) return Expr(&node);
+  const int lanes = std::max(a.dtype().lanes, b.dtype().lanes);
+  return make(Node{.a = with_lanes(a, lanes), .b = with_lanes(b, lanes)});
 }
 
 Expr Widener::call(const Call& node) {

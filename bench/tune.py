@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches of the generated space, each for some seconds, beside the default schedule and NumPy.
+"""Searches, each for some seconds, beside the default schedule, NumPy and schedules by hand.
 
 Ratios are times of a peer over times of the schedule that was found: above 1, it is faster.
 ``python bench/tune.py [seconds] [names]`` chooses. Before them, the processor time of a candidate
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 import runpy
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -154,6 +155,21 @@ def beside_numpy(best: Any, n: int) -> float:
     return medians["NumPy"] / medians["found"]
 
 
+def beside_hand(best: Any, program: Any, arguments: list[Any], rounds: int = 15) -> float:
+    """Return the ratio of a schedule by hand to the one that was found, in turns."""
+    modules = {"by hand": ls.build(program.schedule()), "found": best.build()}
+    samples: dict[str, list[float]] = {name: [] for name in modules}
+    for _ in range(rounds):
+        for name, module in modules.items():
+            for _ in range(2):  # The first call wakes the threads.
+                own = [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
+                begin = time.perf_counter()
+                module(*own)
+                taken = time.perf_counter() - begin
+            samples[name].append(taken)
+    return statistics.median(samples["by hand"]) / statistics.median(samples["found"])
+
+
 def main() -> None:
     """Search for each program, and print the ratios."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else SECONDS
@@ -174,10 +190,12 @@ def main() -> None:
     for name in wanted:
         if name in KERNELS:
             best, rate = searched(KERNELS[name](), seconds)
+            hand = ""
         else:
             program = LONG_TAIL[name]
             arguments = program.arguments(LONG_TAIL_SIZES.get(name, 1_000_000))
             best, rate = searched(program.func, seconds, arguments=arguments)
+            hand = f"{beside_hand(best, program, arguments):.2f}"
         numpy = f"{beside_numpy(best, int(name.split()[1])):.2f}" if "matmul" in name else ""
         met = "yes" if best.speedup >= GOAL else "no"
         rows.append(
@@ -187,13 +205,15 @@ def main() -> None:
                 f"{best.default_seconds * 1e6:.1f}",
                 f"{best.speedup:.2f}",
                 numpy,
+                hand,
                 len(best.trials),
                 f"{rate:.1f}",
                 met,
             )
         )
         print(best, flush=True)
-    head = ("program", "found [us]", "default [us]", "ratio", "NumPy", "trials", "trials/s", "goal")
+    what = ("program", "found [us]", "default [us]", "ratio", "NumPy", "by hand")
+    head = (*what, "trials", "trials/s", "goal")
     print_table(f"Searches of {seconds:.0f} s; goal: {GOAL} times the default schedule", head, rows)
 
 

@@ -115,10 +115,10 @@ for i in range(10):
     )
 
 
-def test_parts_of_a_scan_need_memory_of_known_size():
-    body = "for i in range(10):\n    for j in range(i):\n        A[j + 1] = A[j] + B[j]"
-    assert refusal(body, lambda sch: sch.parallel_scan("j")) == (
-        "extent_is_known_around: parallel_scan: the bounds of loop j are not known where the block "
+def test_private_copies_need_memory_of_known_size():
+    body = "for i in range(10):\n    for j in range(i):\n        A[j % 3] = A[j % 3] + B[j]"
+    assert refusal(body, lambda sch: sch.privatize("j", "A")) == (
+        "extent_is_known_around: privatize: the bounds of loop j are not known where the block "
         "around it allocates memory"
     )
 

@@ -358,3 +358,23 @@ for i in range(4):
     assert (
         outcome(parameters, body, lambda sch: sch.substitute_scalar("k", "i")) == "scalar_is_known"
     )
+
+
+def test_what_uses_a_loop_itself_is_not_inlined_into_axes():
+    body = """
+C = T.alloc_buffer((1,))
+D = T.alloc_buffer((1,))
+for i in range(1):
+    with T.block("b"):
+        T.where(False)
+        T.reads(C[i])
+        T.writes(D[0])
+        D[0] = C[i]
+"""
+
+    def steps(sch: tir.Schedule) -> None:
+        sch.blockize("b")
+        sch.cache_write("b", 0, "shared")
+        sch.compute_inline("b")
+
+    assert outcome('A: T.Buffer((1,), "float32")', body, steps) == "block_uses_axes_alone"

@@ -159,6 +159,9 @@ Planned<ComputeInlinePlan> plan_compute_inline(const Schedule& schedule,
       if (use.by_view || !accesses_elements(schedule.get(reader), *buffer)) {
         return Refusal{&readers_read_elements, {Argument(Ref(buffer)), Argument(reader)}};
       }
+      if (!schedule.get(reader).iter_vars.empty()) {
+        if (auto refusal = refuse_loops_in_body(schedule, handle)) return *std::move(refusal);
+      }
     }
     if (use.by_view || !is_before(schedule, Place{node}, use.place) ||
         (!is_whole && !is_written(schedule, use, block, plan.element, instances))) {

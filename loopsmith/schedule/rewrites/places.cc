@@ -32,10 +32,17 @@ std::optional<Refusal> refuse_place(const Schedule& schedule, BlockRV block, Loo
     return Refusal{&loop_is_in_scope, {Argument(block), Argument(loop)}};
   }
   // Inside axes no loop further out may be used.
-  if (!schedule.get(block).iter_vars.empty()) return {};
-  for (const LoopRV around : loops_around(schedule, node)) {
-    if (uses_variable(Ref(&schedule.get(block)), schedule.get(around).loop_var)) {
-      return Refusal{&block_uses_axes_alone, {Argument(block), Argument(around)}};
+  return refuse_loops_in_body(schedule, block);
+}
+
+std::optional<Refusal> refuse_loops_in_body(const Schedule& schedule, BlockRV block) {
+  // A block without axes uses those around the block that it is in, too.
+  for (std::optional<BlockRV> inside = block; inside && schedule.get(*inside).iter_vars.empty();
+       inside = block_around(schedule, schedule.node(*inside))) {
+    for (const LoopRV around : loops_around(schedule, schedule.node(*inside))) {
+      if (uses_variable(Ref(&schedule.get(block)), schedule.get(around).loop_var)) {
+        return Refusal{&block_uses_axes_alone, {Argument(block), Argument(around)}};
+      }
     }
   }
   return {};

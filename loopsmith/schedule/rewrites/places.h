@@ -35,6 +35,9 @@ std::optional<Refusal> refuse_root(const Schedule& schedule, BlockRV block);
 /// uses its loops directly.
 std::optional<Refusal> refuse_place(const Schedule& schedule, BlockRV block, LoopRV loop);
 
+/// Refuses a block without axes that uses a loop around it.
+std::optional<Refusal> refuse_loops_in_body(const Schedule& schedule, BlockRV block);
+
 /// Refuses a block that is neither complete nor a reduction.
 std::optional<Refusal> refuse_other_kinds(const Schedule& schedule, BlockRV block,
                                           const ScopeAccesses& uses);

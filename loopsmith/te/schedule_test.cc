@@ -79,7 +79,8 @@ TEST(te_schedule, normalize_says_of_each_stage_where_it_is_computed) {
   Schedule s = create_schedule({D});
   s.create_group({p.C}, {p.A, p.B}).compute_at(s[D], D.axis(0));
   const auto [outer, inner] = s[D].split(D.axis(0), 4);
-  const StageData& stage = s.normalize()[p.C].data();
+  const Schedule normalized = s.normalize();
+  const StageData& stage = normalized[p.C].data();
   EXPECT_EQ(stage.attach_type, AttachType::scope);
   EXPECT_TRUE(stage.attach_ivar.same_as(inner));
   EXPECT_EQ(s[p.C].data().attach_type, AttachType::root);

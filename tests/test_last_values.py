@@ -118,6 +118,22 @@ def test_extremes_that_are_rounded_are_not_searched():
         tir.Schedule(func).store_last("i")
 
 
+def test_whole_numbers_of_what_is_rounded_are_not_searched():
+    func = ls.from_source("""@T.prim_func
+def main(A: T.Buffer((70,), "float32"), P: T.Buffer((2,), "int32")):
+    m = T.int32(-100)
+    p = T.int32(0)
+    for i in range(70):
+        if T.cast(A[i] * A[i] + A[0], "int32") > m:
+            m = T.cast(A[i] * A[i] + A[0], "int32")
+            p = i
+    P[0] = p
+    P[1] = m
+""")
+    with pytest.raises(ls.ScheduleError, match="it reads what it stores"):
+        tir.Schedule(func).store_last("i")
+
+
 def test_refusals_offer_the_search_for_an_iteration():
     sch = tir.Schedule(program(LAST_ONE.format(values="12", least=0)))
     with pytest.raises(ls.ScheduleError, match=r'store_last\(sch.get_loop\("i"\)\)'):

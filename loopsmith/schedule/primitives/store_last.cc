@@ -29,8 +29,9 @@ bool is_exact(const Expr& value) {
   bool is = true;
   pre_order_visit(value, [&](const Ref& ref) {
     const auto* call = ref.as<Call>();
-    is = is && (value.dtype().is_index() || ref.is<BufferLoad>() || ref.is<Cast>() ||
-                ref.is<FloatImm>() || (call && call->op == op("fabs")));
+    const Expr part = Expr::from(ref);
+    is = is && (!part.defined() || part.dtype().is_integer() || ref.is<BufferLoad>() ||
+                ref.is<Cast>() || ref.is<FloatImm>() || (call && call->op == op("fabs")));
     return is && !ref.is<BufferLoad>();
   });
   return is;

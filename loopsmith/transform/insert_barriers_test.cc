@@ -146,6 +146,17 @@ TEST(insert_barriers, knows_that_elements_have_several_indices) {
             0);
 }
 
+TEST(insert_barriers, compares_indices_of_one_buffer_alone) {
+  // Rows 0 of V and 1 of W are elements of one another.
+  EXPECT_EQ(barriers_in(with_barriers(
+                R"(        V = T.decl_buffer((2, 32), data=S.data, scope="shared")
+        W = T.decl_buffer((4, 16), data=S.data, scope="shared")
+        V[0, t] = A[0, t]
+        B[0, t] = W[1, t // 2]
+)")),
+            1);
+}
+
 /// The barriers of `body`, run by four warps along y, in their order.
 std::string barriers_of_warps(const std::string& body) {
   const auto func = parse_function(R"(@T.prim_func

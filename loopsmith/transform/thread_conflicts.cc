@@ -91,17 +91,20 @@ ThreadAccess without_fragments(const ThreadAccess& access) {
   return copy;
 }
 
-using IndexLists = std::vector<const std::vector<Expr>*>;
+struct IndexedAccess {
+  const Buffer* buffer;
+  const std::vector<Expr>* indices;
+};
 
-/// The indices of all accesses to memory that threads share, by its pointer.
-std::unordered_map<const Object*, IndexLists> accesses_of(const Stmt& stmt) {
-  std::unordered_map<const Object*, IndexLists> found;
+/// All accesses to memory that threads share, by its pointer.
+std::unordered_map<const Object*, std::vector<IndexedAccess>> accesses_of(const Stmt& stmt) {
+  std::unordered_map<const Object*, std::vector<IndexedAccess>> found;
   pre_order_visit(stmt, [&](const Ref& ref) {
     if (const auto* store = ref.as<BufferStore>()) {
-      found[store->buffer->data.get()].push_back(&store->indices);
+      found[store->buffer->data.get()].push_back({store->buffer.get(), &store->indices});
     }
     if (const auto* load = ref.as<BufferLoad>()) {
-      found[load->buffer->data.get()].push_back(&load->indices);
+      found[load->buffer->data.get()].push_back({load->buffer.get(), &load->indices});
     }
     return true;
   });
@@ -125,8 +128,9 @@ bool never_equal(Analyzer& analyzer, const Expr& a, const Expr& b) {
   return a.dtype() == b.dtype() && is_no_multiple_of(a - b, 0);
 }
 
-/// True when all accesses to one memory differ in an index that all threads have alike, as stages
-/// of a pipeline are. `around` are the statements around both: their loops are in one iteration.
+/// True when all accesses to one memory are by one buffer, and differ in an index that all threads
+/// have alike, as stages of a pipeline are. `around` are the statements around both: their loops
+/// are in one iteration.
 bool are_apart(const Stmt& first, const Stmt& second, const std::vector<Stmt>& around) {
   std::unordered_set<const Object*> alike;
   for (const Stmt& each : around) {
@@ -142,8 +146,10 @@ bool are_apart(const Stmt& first, const Stmt& second, const std::vector<Stmt>& a
     return is;
   };
   Analyzer analyzer;
-  const auto differ = [&](const std::vector<Expr>& a, const std::vector<Expr>& b) {
-    for (std::size_t d = 0; d < a.size() && a.size() == b.size(); ++d) {
+  const auto differ = [&](const IndexedAccess& first_one, const IndexedAccess& second_one) {
+    if (first_one.buffer != second_one.buffer) return false;
+    const std::vector<Expr>&a = *first_one.indices, &b = *second_one.indices;
+    for (std::size_t d = 0; d < a.size(); ++d) {
       if (is_alike(a[d]) && is_alike(b[d]) && never_equal(analyzer, a[d], b[d])) return true;
     }
     return false;
@@ -154,9 +160,9 @@ bool are_apart(const Stmt& first, const Stmt& second, const std::vector<Stmt>& a
     const auto found = of_second.find(pointer);
     const bool is_of_both = first_uses.contains(pointer) && second_uses.contains(pointer);
     if (!is_of_both || !(first_uses.at(pointer) || second_uses.at(pointer))) continue;
-    for (const auto* a : accesses) {
-      for (const auto* b : found->second) {
-        if (!differ(*a, *b)) return false;
+    for (const IndexedAccess& a : accesses) {
+      for (const IndexedAccess& b : found->second) {
+        if (!differ(a, b)) return false;
       }
     }
   }

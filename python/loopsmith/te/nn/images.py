@@ -68,12 +68,21 @@ def conv2d_transpose(
     rc = _core.te_reduce_axis(0, c, "rc")
     ry, rx = _core.te_reduce_axis(0, rows, "ry"), _core.te_reduce_axis(0, columns, "rx")
 
+    # Residues whose weights have a row less get one of zeros.
+    taps = weight
+    if kh % sy or kw % sx:
+        taps = compute(
+            (channels, made, rows * sy, columns * sx),
+            lambda old, new, y, column: _core.if_then_else(
+                _core.all(y < kh, column < kw), weight[old, new, y, column], zero
+            ),
+            name=f"{weight.name}_padded",
+        )
+
     def weight_at(channel: Any, y: Any, column: Any) -> Any:
         row = (rows - 1 - ry) * sy + _core.floormod(y + py, sy)
         at = (columns - 1 - rx) * sx + _core.floormod(column + px, sx)
-        value = weight[rc, channel, row, at]
-        is_there = [row < kh] * (kh % sy != 0) + [at < kw] * (kw % sx != 0)
-        return _core.if_then_else(_core.all(*is_there), value, zero) if is_there else value
+        return taps[rc, channel, row, at]
 
     def element(image: Any, y: Any, column: Any, channel: Any, high: Any, far: Any) -> Any:
         row, at = high + _core.floordiv(y + py, sy) + ry, far + _core.floordiv(column + px, sx) + rx

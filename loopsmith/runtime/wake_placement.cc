@@ -16,11 +16,15 @@ bool WakePlacement::leave_out(pid_t thread, int cpu) {
 
 bool WakePlacement::is_left_out(pid_t thread) const {
   cpu_set_t now;
-  return sched_getaffinity(thread, sizeof now, &now) == 0 && CPU_EQUAL(&now, &left_);
+  if (sched_getaffinity(thread, sizeof now, &now) != 0 || !CPU_EQUAL(&now, &left_)) return false;
+  // Who has confined the process to just these processors has confined its main thread, too.
+  const bool knows_main = sched_getaffinity(getpid(), sizeof now, &now) == 0;
+  return !knows_main || !CPU_EQUAL(&now, &left_) || CPU_EQUAL(&of_main_, &left_);
 }
 
 void WakePlacement::begin_sleep(int cpu) {
   if (sched_getaffinity(0, sizeof allowed_, &allowed_) != 0) return;  // more than 1024 processors
+  sched_getaffinity(getpid(), sizeof of_main_, &of_main_);
   if (leave_out(0, cpu)) sleeper_.store(gettid(), std::memory_order_release);
 }
 

@@ -20,21 +20,23 @@ class WakePlacement {
   /// nothing where it may not run elsewhere.
   void begin_sleep(int cpu);
   /// The calling thread has woken, and may run where it could before, unless somebody has changed
-  /// that meanwhile.
+  /// that meanwhile: to another set of processors, or together with that of the main thread.
   void end_sleep();
   /// Keeps the thread off `cpu` instead, if it sleeps. Returns whether it does. For any thread.
   bool move_from(int cpu);
 
  private:
   bool leave_out(pid_t thread, int cpu);
-  bool is_left_out(pid_t thread) const;  ///< Nobody else has set its affinity.
+  /// Nobody else has set the affinity of the thread that sleeps.
+  bool is_left_out(pid_t thread) const;
 
   static constexpr pid_t awake = 0;
   static constexpr pid_t is_moved = -1;
   /// The thread while it sleeps; `is_moved` while another one has the fields below.
   std::atomic<pid_t> sleeper_{awake};
   cpu_set_t allowed_{};
-  cpu_set_t left_{};  ///< `allowed_` without one.
+  cpu_set_t left_{};     ///< `allowed_` without one.
+  cpu_set_t of_main_{};  ///< Where the main thread might run when the sleep began.
 };
 
 }  // namespace loopsmith::detail

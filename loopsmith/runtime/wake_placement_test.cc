@@ -2,6 +2,7 @@
 #include "loopsmith/runtime/wake_placement.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <latch>
 #include <thread>
@@ -72,6 +73,21 @@ TEST_F(SleepingThread, stays_where_somebody_else_has_put_it) {
     placement.end_sleep();
     EXPECT_EQ(allowed_cpus(), std::vector<int>{cpus[0]});
   }).join();
+}
+
+TEST_F(SleepingThread, stays_where_the_whole_process_was_put) {
+  cpu_set_t before, confined;
+  ASSERT_EQ(sched_getaffinity(getpid(), sizeof before, &before), 0);
+  confined = before;
+  CPU_CLR(cpus[0], &confined);
+  std::thread([&] {
+    placement.begin_sleep(cpus[0]);
+    for (const pid_t each : {getpid(), gettid()})
+      sched_setaffinity(each, sizeof confined, &confined);
+    placement.end_sleep();
+    EXPECT_EQ(allowed_cpus(), without(cpus, cpus[0]));
+  }).join();
+  sched_setaffinity(getpid(), sizeof before, &before);
 }
 
 TEST_F(SleepingThread, stays_on_its_only_processor) {

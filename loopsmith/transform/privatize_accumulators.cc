@@ -52,13 +52,16 @@ bool is_atomic(const For& loop, const Ptr<Buffer>& buffer) {
   return all;
 }
 
-/// True when an index of the buffer, where the loop stores, is read from memory.
-bool is_indirect(const For& loop, const Ptr<Buffer>& buffer) {
+/// True when iterations accumulate in an element whose index neither moves nor is read from memory:
+/// all of them in the same one.
+bool has_common_element(const For& loop, const Ptr<Buffer>& buffer) {
   bool found = false;
   pre_order_visit(loop.body, [&](const Ref& ref) {
     const auto* store = ref.as<BufferStore>();
-    if (store && store->buffer.same_as(buffer)) {
-      found = found || std::ranges::any_of(store->indices, reads_memory);
+    if (store && store->buffer.same_as(buffer) && accumulation_of(*store)) {
+      found = found || std::ranges::none_of(store->indices, [&](const Expr& index) {
+                return reads_memory(index) || uses_variable(index, loop.loop_var);
+              });
     }
     return !found && !is_expr(*ref.get());
   });
@@ -99,7 +102,7 @@ Accumulators accumulators_in(const For& loop, const Stmt& nest, const Stmt& func
     // Whoever wrote the loop is believed where nothing is known, as of indices from memory; but all
     // iterations accumulate in an element whose index does not move.
     std::erase_if(usable, [](const Accumulator& each) { return each.is_indirect; });
-    std::erase_if(others, [&](const Ptr<Buffer>& each) { return is_indirect(loop, each); });
+    std::erase_if(others, [&](const Ptr<Buffer>& each) { return !has_common_element(loop, each); });
   }
   const auto carried = dependences.carried(loop.loop_var);
   const auto is_shared = [&](const Ptr<Buffer>& shared) {

@@ -70,6 +70,16 @@ TEST(privatize_accumulators, takes_what_all_iterations_add_to_where_others_are_u
   EXPECT_NE(body.find("C_parts[k_part, 0] = C_parts[k_part, 0] + A["), std::string::npos) << body;
 }
 
+TEST(privatize_accumulators, runs_in_turn_what_also_stores_through_memory) {
+  const auto func = with_lines(R"(
+    for k in T.parallel(50):
+        C[0] = A[k, 0] + C[0]
+        C[X[k] % 5 + 1] = A[k, 1]
+)");
+  const std::string text = script(privatize_accumulators(func));
+  EXPECT_EQ(text.find("T.parallel"), std::string::npos) << text;
+}
+
 TEST(privatize_accumulators, combines_many_in_groups_and_touches_nothing_else) {
   const std::string body = checked_body(R"(
     for k in T.parallel(200):

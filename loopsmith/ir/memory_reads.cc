@@ -16,4 +16,14 @@ bool reads_memory(const Ref& node) {
   return found;
 }
 
+bool loads_from(const Expr& expr, const Ptr<Buffer>& buffer) {
+  bool found = false;
+  pre_order_visit(expr, [&](const Ref& ref) {
+    const auto* load = ref.as<BufferLoad>();
+    found = found || (load && load->buffer.same_as(buffer));
+    return !found;
+  });
+  return found;
+}
+
 }  // namespace loopsmith

@@ -23,9 +23,8 @@ struct StoreLastPlan {
 inline constexpr Condition values_of_one_iteration{
     "values_of_one_iteration", "loop {} does not leave the values of one iteration: {}",
     "it takes `if condition: x = value`, where the condition reads nothing that the loop stores, "
-    "or "
-    "is that of an extreme which is stored, too, `if a[i] > m: m = a[i]; x = i`; distribute apart "
-    "what stands beside it"};
+    "or is that of an extreme which is stored, too, `if a[i] > m: m = a[i]; x = i`; distribute "
+    "apart what stands beside it"};
 inline constexpr const Condition* store_last_conditions[] = {
     &loop_is_plain, &values_of_one_iteration, &empty_reductions_start, &step_keeps_results};
 

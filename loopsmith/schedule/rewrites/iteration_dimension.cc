@@ -25,19 +25,9 @@ NodeId block_inside(const Schedule& schedule, NodeId node, NodeId loop) {
   return no_node;
 }
 
-bool uses_buffer(const Expr& expr, const Ptr<Buffer>& buffer) {
-  bool found = false;
-  pre_order_visit(expr, [&](const Ref& ref) {
-    const auto* load = ref.as<BufferLoad>();
-    found = found || (load && load->buffer.same_as(buffer));
-    return !found;
-  });
-  return found;
-}
-
 /// True when the bindings or the condition of a block use the buffer.
 bool is_used_outside_of_body(const BlockRealize& realize, const Ptr<Buffer>& buffer) {
-  const auto uses = [&](const Expr& expr) { return uses_buffer(expr, buffer); };
+  const auto uses = [&](const Expr& expr) { return loads_from(expr, buffer); };
   return uses(realize.predicate) || std::ranges::any_of(realize.iter_values, uses);
 }
 

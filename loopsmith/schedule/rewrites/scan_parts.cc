@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 
@@ -14,23 +15,13 @@ namespace {
 /// Totals of operations that commute are collected in lanes, where parts are longer than these.
 constexpr std::int64_t lanes = 16;
 
-bool reads(const Expr& expr, const Ptr<Buffer>& buffer) {
-  bool found = false;
-  pre_order_visit(expr, [&](const Ref& ref) {
-    const auto* load = ref.as<BufferLoad>();
-    found = found || (load && load->buffer.same_as(buffer));
-    return !found;
-  });
-  return found;
-}
-
 /// `stores` as if all values were computed before the first is stored.
 Stmt at_once(std::vector<Stmt> stores) {
   std::vector<Stmt> ordered;
   const auto is_read_by_others = [&](const Stmt& stmt) {
     const Ptr<Buffer>& buffer = stmt.as<BufferStore>()->buffer;
     return std::ranges::any_of(stores, [&](const Stmt& other) {
-      return !other.same_as(stmt) && reads(other.as<BufferStore>()->value, buffer);
+      return !other.same_as(stmt) && loads_from(other.as<BufferStore>()->value, buffer);
     });
   };
   while (!stores.empty()) {

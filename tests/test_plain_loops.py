@@ -119,3 +119,19 @@ def test_arguments_that_overlap_run_what_is_written() -> None:
     memory = np.zeros(64, np.float32)
     ls.build(func)(memory[:63], memory[1:])
     assert (memory == np.arange(64)).all()
+
+
+def test_a_table_of_open_size_may_be_in_the_cache() -> None:
+    func = ls.from_source("""
+@T.prim_func
+def compacted(a: T.handle, w: T.handle, b: T.handle):
+    T.func_attr({"tir.noalias": T.bool(True)})
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "int32")
+    Places = T.match_buffer(w, (n + 1,), "int32")
+    B = T.match_buffer(b, (n,), "int32")
+    for i in range(n):
+        if Places[i + 1] > Places[i]:
+            B[Places[i]] = A[i]
+""")
+    assert "T.vectorized" in ls.default_schedule(func).func.script()

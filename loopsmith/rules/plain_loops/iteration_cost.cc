@@ -25,13 +25,12 @@ constexpr double gathered_element = 1.5, scattered_element = 2;
 /// A vector of which only some lanes are stored.
 constexpr double masked_store = 8;
 
-/// True when the first cache surely holds a buffer; of a size that is not known, it may not.
+/// True when the first cache holds a buffer, where sizes that are not known are as guessed.
 bool stays_in_cache(const Buffer& buffer, const Machine& machine) {
   double bytes = buffer.dtype.bytes();
   for (const Expr& extent : buffer.shape) {
     const std::int64_t* number = as_int(extent);
-    if (!number) return false;
-    bytes *= static_cast<double>(*number);
+    bytes *= number ? static_cast<double>(*number) : machine.unknown_size;
   }
   return bytes <= static_cast<double>(machine.first_cache_bytes);
 }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import subprocess
@@ -39,6 +40,7 @@ def has_cuda() -> bool:
     if not shutil.which("g++"):
         return False
     folder = tempfile.mkdtemp(prefix="cuda_on_cpu_")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     library = f"{folder}/libcuda_on_cpu.so"
     command = ["g++", "-std=c++17", "-O1", "-fPIC", "-shared", "-o", library]
     header = f'-DCUDA_ON_CPU_HEADER="{FOLDER / "kernels.h"}"'

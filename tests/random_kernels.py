@@ -219,7 +219,9 @@ def random_case(seed: int) -> Case | None:
 def random_product(seed: int) -> Case:
     """Return a product by the rule for tensor cores, of random types, sizes, layouts and stages."""
     random = Random(seed)
-    dtype, sum_ = random.choice([("float16", "float32"), ("float16", "float16"), ("int8", "int32")])
+    dtype, sum_ = random.choice(
+        [("float16", "float32"), ("float16", "float16"), ("int8", "int32"), ("float32", "float32")]
+    )
     n, m, k = (random.choice(sizes) for sizes in ([8, 16, 24, 33], [8, 16, 33], [16, 40, 96]))
     is_left, is_right = random.random() < 0.4, random.random() < 0.4
     a = te.placeholder((k, n) if is_left else (n, k), dtype, name="A")
@@ -239,13 +241,16 @@ def random_product(seed: int) -> Case:
         tensors[-1] = te.compute((n, m), lambda i, j: c[i, j] * factor + factor, name="D")
     plain = te.create_prim_func(tensors).with_attr("global_symbol", f"f{seed}")
     # Without tensor cores fragments are shared memory, too.
-    target = f"cuda -max_shared_memory_per_block={random.choice([8, 12]) * 1024}"
+    kib = random.choice([8, 12])
+    target = f"cuda -allow_tf32 -max_shared_memory_per_block={kib * 1024}"
     sch = ls.default_schedule(plain, target=target)
     for step in sch.get_loops("C_update_o"):
         if "software_pipeline_stage" not in sch.get(step).annotations:
             continue
         sch.unannotate(step, "software_pipeline_stage")
-        sch.annotate(step, "software_pipeline_stage", [0, 0, random.choice([1, 2, 3])])
+        sch.annotate(
+            step, "software_pipeline_stage", [0, 0, random.choice([1, 2, 3] if kib == 8 else [1])]
+        )
         if random.random() < 0.3:
             sch.unannotate(step, "software_pipeline_async_stages")
     draw = np.random.default_rng(seed)

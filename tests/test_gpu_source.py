@@ -19,6 +19,7 @@ import sys
 sys.path.insert(0, {tests!r})
 import loopsmith as ls
 from gpu_programs import bound_matmul
+from test_gpu_dp4a import by_words
 from test_gpu_kernels import vector_sums, with_pool
 from test_gpu_reductions import by_warps
 from test_gpu_rules import PROGRAMS
@@ -45,6 +46,12 @@ for arch in ("sm_80", "sm_90", "sm_120"):
                 assert instruction in ptx, (instruction, dtype)
             # Fragments are registers.
             assert ".local" not in ptx, dtype
+    func = te.create_prim_func(product(256, 256, 256, dtype="float32"))
+    ptx = ls.build(func, target="cuda -allow_tf32 -arch=" + arch).source("ptx")
+    assert "mma.sync.aligned.m16n8k8.row.col.f32.tf32" in ptx and "cvt.rna.tf32.f32" in ptx
+    assert ".local" not in ptx
+    ptx = ls.build(by_words("shared"), target="cuda -arch=" + arch).source("ptx")
+    assert "dp4a.s32.s32" in ptx and "ld.shared.u8" not in ptx and ".local" not in ptx
     halves = with_bias(product(256, 256, 256), "float16")
     ptx = ls.build(te.create_prim_func(halves), target="cuda -arch=" + arch).source("ptx")
     assert "cvt.rn.f16.f32" in ptx

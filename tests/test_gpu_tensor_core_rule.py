@@ -106,11 +106,13 @@ def scheduled(tensors: list[te.Tensor], target: str = "cuda") -> tir.Schedule:
     return ls.default_schedule(te.create_prim_func(tensors), target=target)
 
 
-def run(tensors: list[te.Tensor], sizes: dict[str, int] | None = None) -> tuple[str, Any]:
+def run(
+    tensors: list[te.Tensor], sizes: dict[str, int] | None = None, target: str = "cuda"
+) -> tuple[str, Any]:
     """Build by rule, compare with the interpreter's result, and give the source."""
     gpu_devices.require("cuda")
     func = te.create_prim_func(tensors)
-    module = ls.build(func, target="cuda")
+    module = ls.build(func, target=target)
     arrays = arguments(tensors, sizes)
     expected = [array.copy() for array in arrays]
     module(*arrays)
@@ -120,7 +122,7 @@ def run(tensors: list[te.Tensor], sizes: dict[str, int] | None = None) -> tuple[
 
 
 def is_on_tensor_cores(source: str) -> bool:
-    return "ls_mma_m16n8k16_" in source
+    return "ls_mma_m16n8k" in source
 
 
 KINDS = [
@@ -143,6 +145,22 @@ def test_products_of_these_types_are_on_tensor_cores(
     assert is_on_tensor_cores(source)
     assert "ls_copy_async_16(" in source
     assert source.count("__global__ void") == 1
+
+
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("sizes", [(64, 32, 160), (17, 40, 33)])
+def test_float32_is_rounded_for_tensor_cores_where_the_target_allows_it(
+    sizes: tuple[int, int, int], left: bool, right: bool
+) -> None:
+    tensors = product(*sizes, dtype="float32", left=left, right=right)
+    source, module = run(tensors, target="cuda -allow_tf32")
+    assert "ls_mma_m16n8k8_tf32_fp32(" in source
+    # Rows of steps are loaded by `ldmatrix`; what lies across them has a gap of eight elements.
+    assert ("ls_load_matrix_x4(" in source) == (right or not left)
+    assert not [remark for remark in module.report().remarks if " is read with bank" in remark]
+    assert not is_on_tensor_cores(run(tensors)[0])
+    assert not is_on_tensor_cores(run(tensors, target="cuda -arch=sm_75 -allow_tf32")[0])
 
 
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (17, 40, 33), (64, 72, 40), (5, 130, 200)])

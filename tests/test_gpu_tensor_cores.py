@@ -18,6 +18,7 @@ import loopsmith as ls
 from loopsmith import tir
 
 DTYPES = {"f16": "float16", "bf16": "bfloat16", "s8": "int8", "f32": "float32", "s32": "int32"}
+DTYPES["tf32"] = "float32"
 
 
 def product(type_: str, sum_: str, *, trans: bool = False, n: int = 64) -> str:
@@ -98,6 +99,8 @@ KINDS = [
     ("bf16", "f32", True),
     ("s8", "s32", True),
     ("s8", "s32", False),
+    ("tf32", "f32", True),
+    ("tf32", "f32", False),
 ]
 
 
@@ -109,14 +112,31 @@ def test_products_of_fragments(target: str, type_: str, sum_: str, trans: bool) 
     module = run(sch, target, *arrays)
     np.testing.assert_array_equal(arrays[2], expected(arrays[0], arrays[1], trans))
     source = module.source(target)
-    assert ("ls_mma_m16n8k16_" in source) == (target == "cuda")
+    shape = "m16n8k8" if type_ == "tf32" else "m16n8k16"
+    assert (f"ls_mma_{shape}_" in source) == (target == "cuda")
     if target == "cuda":
         rows = {"s8": "ls_load_matrix_x2("}.get(type_, "ls_load_matrix_x4(")
         assert rows in source
-        assert ("ls_load_matrix_x4_trans(" in source) == (type_ != "s8" and not trans)
+        has_halves = type_ in ("f16", "bf16")
+        assert ("ls_load_matrix_x4_trans(" in source) == (has_halves and not trans)
         # Registers: a tile of the left, of the right, two of the results.
         assert re.search(r"A_shared_wmma_matrix_a\[8\]", source)
         assert re.search(r"C_wmma_accumulator\[16\]", source)
+
+
+def test_operands_of_tf32_are_rounded_to_11_bits_by_tensor_cores_alone() -> None:
+    sch = on_tensor_cores(product("tf32", "f32", n=32), "tf32", "f32")
+    a, b = RNG.standard_normal((2, 32, 32)).astype("float32")
+    got, lowered, loops, exact = (np.zeros((32, 32), "float32") for _ in range(4))
+    run(sch, "cuda", a, b, got)
+    ls.interp.run(ls.lower(sch, target="cuda"), a, b, lowered)
+    rounded = [((x.view("uint32") + 0x1000) & 0xFFFFE000).view("float32") for x in (a, b)]
+    for made in (got, lowered):
+        np.testing.assert_allclose(made, rounded[0] @ rounded[1], rtol=1e-4, atol=1e-5)
+    ls.interp.run(ls.lower(sch, target="cuda -arch=sm_75"), a, b, loops)
+    ls.interp.run(sch.func, a, b, exact)
+    np.testing.assert_array_equal(loops, exact)
+    assert 1e-5 < np.abs(got - exact).max() < 3e-2
 
 
 @pytest.mark.parametrize("target", ["opencl", "cuda"])

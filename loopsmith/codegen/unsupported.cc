@@ -29,7 +29,7 @@ constexpr Advice advice[] = {
     {"create_barriers", "this is an instruction of a GPU: build for one"},
     {"dma_", "write the copy as a loop"},
     {"call_llvm_", "build for llvm, or call a function of C"},
-    {"dp4a", "write the sum of products out, and tensorize it by a built-in intrinsic"},
+    {"dp4a", "multiply vectors int8x4 or uint8x4, or numbers of 32 bits, into int32 or uint32"},
     {"q_multiply_shift", "write it out: multiply as int64, add a half, shift right"},
     {"masked_load", "load with a predicate: A.vload([i], predicate=...)"},
 };

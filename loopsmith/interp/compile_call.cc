@@ -79,6 +79,7 @@ Value Compiler::call(const Call& call) {
     case op("tvm_thread_allreduce").index(): return all_reduce(call);
     case op("ptx_mma").index(): return multiply_tiles(call);
     case op("ptx_ldmatrix").index(): return load_matrices(call);
+    case op("dp4a").index():
     case op("call_llvm_intrin").index():
     case op("call_llvm_pure_intrin").index(): return llvm_intrinsic(call);
     case op("tvm_warp_activemask").index(): return {integer(wrap_to(type, -1)), 0};
@@ -149,7 +150,8 @@ Value Compiler::llvm_intrinsic(const Call& call) {
   const DotIntrinsic* known = find_dot_intrinsic(call);
   const Expr meaning = known ? meaning_of(*known, call) : nullptr;
   if (!meaning.defined()) {
-    unsupported(call, fmt::format("a call of LLVM's intrinsic {}", name ? name->value : ""));
+    unsupported(call, name ? fmt::format("a call of LLVM's intrinsic {}", name->value)
+                           : "a call of dp4a of anything but four bytes each");
   }
   meanings_.push_back(meaning);
   return expr(meaning);

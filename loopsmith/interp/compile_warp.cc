@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Instructions that all threads of a warp run together, by the values that they exchange.
+#include <fmt/format.h>
+
 #include <cstdlib>
 
 #include "loopsmith/interp/access.h"
@@ -17,6 +19,14 @@ namespace {
 const BufferLoad* element_behind(const Expr& pointer) {
   const auto* address = pointer.as<Call>();
   return address && address->op == op("address_of") ? address->args[0].as<BufferLoad>() : nullptr;
+}
+
+/// What tensor cores take of an operand: of float32 11 bits, to nearest, ties away from zero.
+Expr as_operand(const Expr& value) {
+  if (value.dtype() != f32) return value;
+  const Expr bits = reinterpret(u32, value) + int_imm(u32, 0x1000);
+  const Expr rounded = call(u32, op("bitwise_and"), {bits, int_imm(u32, 0xFFFFE000)});
+  return select(value == value, reinterpret(f32, rounded), value);
 }
 
 }  // namespace
@@ -69,7 +79,8 @@ void Compiler::give_to_warp(const Ptr<Buffer>& elements, int count) {
 }
 
 /// ptx_mma of m16n8k16: with thread t of a warp, `results[r] += sum of left * right` over 16 steps.
-/// Left are 8 elements of a thread, right 4; which ones they are says fragment_layout.h.
+/// Left are 8 elements of a thread, right 4; which ones they are says fragment_layout.h. Of 32 bits
+/// it is m16n8k8, with half of these.
 Value Compiler::multiply_tiles(const Call& call) {
   const BufferLoad* tiles[3] = {};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -79,37 +90,40 @@ Value Compiler::multiply_tiles(const Call& call) {
   }
   const auto* shape = call.args[0].as<StringImm>();
   if (shape && shape->value.starts_with("m64n")) return multiply_shared_tiles(call, shape->value);
-  if (!shape || shape->value != "m16n8k16") unsupported(call, "ptx_mma of another shape");
   const DataType type = tiles[0]->buffer->dtype, sum = tiles[2]->buffer->dtype;
-  const bool has_bytes = type.bits == 8;
+  const int steps = type.bits == 32 ? 8 : 16, together = neighbours_of_thread(type);
+  if (!shape || shape->value != fmt::format("m16n8k{}", steps)) {
+    unsupported(call, "ptx_mma of another shape");
+  }
   const Ptr<Var> lane = var("lane", i64);
   values_[lane.get()] = {lane_of_thread(call)};
-  const Ptr<Buffer> left = elements_behind(expr(call.args[6]), 8, type);
-  const Ptr<Buffer> right = elements_behind(expr(call.args[8]), 4, type);
+  const Ptr<Buffer> left = elements_behind(expr(call.args[6]), steps / 2, type);
+  const Ptr<Buffer> right = elements_behind(expr(call.args[8]), steps / 4, type);
   const Ptr<Buffer> results = elements_behind(expr(call.args[10]), 4, sum);
   std::vector<Value> of_row, of_column[2];  // By the thread of a group that holds them.
-  give_to_warp(left, 8);
+  give_to_warp(left, steps / 2);
   for (int q = 0; q < 4; ++q) {
-    of_row.push_back(taken_from(floordiv(Expr(lane), 4) * 4 + q, type.with_lanes(8)));
+    of_row.push_back(taken_from(floordiv(Expr(lane), 4) * 4 + q, type.with_lanes(steps / 2)));
   }
-  give_to_warp(right, 4);
+  give_to_warp(right, steps / 4);
   for (int c = 0; c < 2; ++c) {
     for (int q = 0; q < 4; ++q) {
       const Expr group = floormod(Expr(lane), 4) * 2 + c;
-      of_column[c].push_back(taken_from(group * 4 + q, type.with_lanes(4)));
+      of_column[c].push_back(taken_from(group * 4 + q, type.with_lanes(steps / 4)));
     }
   }
   for (int r = 0; r < 4; ++r) {
     Value total = expr(loopsmith::load(results, {int_imm(i32, r)}));
-    for (int k = 0; k < 16; ++k) {
-      const int q = has_bytes ? k / 4 : k % 8 / 2;
-      const int a = has_bytes ? k % 4 + r / 2 * 4 : k % 2 + r / 2 * 2 + k / 8 * 4;
-      const int b = has_bytes ? k % 4 : k % 2 + k / 8 * 2;
+    for (int k = 0; k < steps; ++k) {
+      // Four threads hold the neighbours of a part of the steps, then those of the next.
+      const int in_part = k % (4 * together), part = k / (4 * together);
+      const int q = in_part / together, neighbour = in_part % together;
+      const int a = neighbour + (r / 2 + part * 2) * together, b = neighbour + part * together;
       const auto so_far = var("so_far", sum), x = var("x", type), y = var("y", type);
       values_[so_far.get()] = total;
       values_[x.get()] = {of_row[static_cast<std::size_t>(q)].reg + a};
       values_[y.get()] = {of_column[r % 2][static_cast<std::size_t>(q)].reg + b};
-      const Expr next = so_far + cast(sum, x) * cast(sum, y);
+      const Expr next = so_far + cast(sum, as_operand(x)) * cast(sum, as_operand(y));
       meanings_.push_back(next);
       total = expr(next);
     }
@@ -171,7 +185,7 @@ Value Compiler::load_matrices(const Call& call) {
   const DataType type = row->buffer->dtype;
   const bool is_transposed = is_const_int(call.args[0], 1);
   const auto count = static_cast<int>(*as_int(call.args[1]));
-  const int together = type.bits == 8 ? 4 : 2;
+  const int together = neighbours_of_thread(type);
   const Ptr<Var> lane = var("lane", i64);
   values_[lane.get()] = {lane_of_thread(call)};
   const Ptr<Buffer> registers = elements_behind(expr(call.args[3]), count * together, type);

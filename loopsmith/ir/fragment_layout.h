@@ -13,9 +13,15 @@ struct FragmentLayout {
   Expr row, column;
 };
 
-/// The layout of tiles of a type, as `mma.m16n8k16` takes and gives them (PTX ISA, "Matrix
-/// fragments for mma.m16n8k16"); a tile of 16 columns is two of 8. Transposed, rows and columns
-/// change places.
+/// How many neighbours along the steps of a sum each thread holds of an operand of a type: what
+/// makes 32 bits.
+inline int neighbours_of_thread(DataType dtype) {
+  return 32 / dtype.bits;
+}
+
+/// The layout of tiles of a type, as `mma` takes and gives them (PTX ISA, "Matrix fragments for
+/// mma.m16n8k16", of operands of 32 bits "mma.m16n8k8"); a tile of 16 columns is two of 8, of 16
+/// steps of 32 bits two of 8. Transposed, rows and columns change places.
 FragmentLayout fragment_layout(FragmentUse use, DataType dtype, bool is_transposed, const Expr& t,
                                const Expr& r);
 

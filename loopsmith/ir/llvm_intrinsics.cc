@@ -3,6 +3,9 @@
 // reference.
 #include "loopsmith/ir/llvm_intrinsics.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "loopsmith/ir/operators.h"
 
 namespace loopsmith {
@@ -26,6 +29,20 @@ constexpr DotIntrinsic known[] = {
     {"llvm.x86.avx512bf16.dpbf16ps.128", f32.with_lanes(4), bf16, bf16, 2, true, short_bf16_dot},
 };
 
+/// By the signs of the operands.
+constexpr std::string_view of_threads = "+dp4a";
+constexpr DotIntrinsic of_words[] = {
+    {"dp4a", i32, i8, i8, 4, true, of_threads}, {"dp4a", i32, u8, u8, 4, true, of_threads},
+    {"dp4a", i32, i8, u8, 4, true, of_threads}, {"dp4a", i32, u8, i8, 4, true, of_threads},
+    {"dp4a", u32, u8, u8, 4, true, of_threads},
+};
+
+/// Four bytes, also as one number of 32 bits with the sign of each.
+bool are_four(DataType dtype, DataType byte) {
+  const bool is_word = dtype.is_integer() && dtype.is_scalar() && dtype.bits == 32;
+  return dtype == byte.with_lanes(4) || (is_word && dtype.is_uint() == byte.is_uint());
+}
+
 /// The bits of `value` as `dtype`; null where there are more or fewer.
 Expr with_type(DataType dtype, const Expr& value) {
   const DataType own = value.dtype();
@@ -41,6 +58,14 @@ std::span<const DotIntrinsic> dot_intrinsics() {
 }
 
 const DotIntrinsic* find_dot_intrinsic(const Call& call) {
+  if (call.op == op("dp4a")) {
+    const auto fits = [&](const DotIntrinsic& each) {
+      return call.dtype == each.result && (call.args.size() == 2 || call.args.size() == 3) &&
+             are_four(call.args[0].dtype(), each.a) && are_four(call.args[1].dtype(), each.b);
+    };
+    const auto* found = std::ranges::find_if(of_words, fits);
+    return found == std::end(of_words) ? nullptr : found;
+  }
   const bool is_call = call.op == op("call_llvm_intrin") || call.op == op("call_llvm_pure_intrin");
   const auto* name = is_call && !call.args.empty() ? call.args[0].as<StringImm>() : nullptr;
   if (!name) return nullptr;
@@ -52,12 +77,22 @@ const DotIntrinsic* find_dot_intrinsic(const Call& call) {
 
 Expr meaning_of(const DotIntrinsic& intrinsic, const Call& call) {
   const int lanes = intrinsic.result.lanes, group = intrinsic.group;
-  // Before the operands: the name, and how many of them decide the types.
-  const std::size_t first = 2;
-  if (call.args.size() != first + (intrinsic.accumulates ? 3 : 2)) return nullptr;
-  const Expr a = with_type(intrinsic.a.with_lanes(lanes * group), call.args.end()[-2]);
-  const Expr b = with_type(intrinsic.b.with_lanes(lanes * group), call.args.end()[-1]);
-  Expr sum = intrinsic.accumulates ? with_type(intrinsic.result, call.args[first]) : nullptr;
+  Expr a, b, sum;
+  if (call.op == op("dp4a")) {
+    a = call.args[0];
+    b = call.args[1];
+    sum = call.args.size() > 2 ? call.args[2] : int_imm(intrinsic.result, 0);
+  } else {
+    // Before the operands: the name, and how many of them decide the types.
+    const std::size_t first = 2;
+    if (call.args.size() != first + (intrinsic.accumulates ? 3 : 2)) return nullptr;
+    a = call.args.end()[-2];
+    b = call.args.end()[-1];
+    if (intrinsic.accumulates) sum = call.args[first];
+  }
+  a = with_type(intrinsic.a.with_lanes(lanes * group), a);
+  b = with_type(intrinsic.b.with_lanes(lanes * group), b);
+  if (intrinsic.accumulates) sum = with_type(intrinsic.result, sum);
   if (!a.defined() || !b.defined() || (intrinsic.accumulates && !sum.defined())) return nullptr;
   const auto part = [&](const Expr& vector, int offset) {
     std::vector<Expr> indices;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What some of LLVM's intrinsics mean: for the interpreter, for scheduling, and for processors
-// without their instructions.
+// What some of LLVM's intrinsics, and `dp4a`, mean: for the interpreter, for scheduling, and for
+// machines without their instructions.
 #pragma once
 #include <span>
 #include <string_view>
@@ -22,11 +22,11 @@ struct DotIntrinsic {
   std::string_view or_these = {};  ///< One with these, too.
 };
 
-/// All that are known, from those that do more at once to those that do less.
+/// All of LLVM's that are known, from those that do more at once to those that do less.
 std::span<const DotIntrinsic> dot_intrinsics();
 
-/// The intrinsic that a call of call_llvm_intrin or call_llvm_pure_intrin names; null where its
-/// meaning is not known.
+/// The intrinsic that a call of call_llvm_intrin or call_llvm_pure_intrin names, or what a call of
+/// dp4a is; null where its meaning is not known.
 const DotIntrinsic* find_dot_intrinsic(const Call& call);
 
 /// What such a call computes, as an expression without it; null where its operands do not fit.

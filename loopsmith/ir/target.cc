@@ -40,6 +40,7 @@ constexpr OptionInfo option_table[] = {
     {"registers_per_block", "u", true},           //
     {"thread_warp_size", "uo", true},             //
     {"l2_cache_size_bytes", "u", true},           //
+    {"allow_tf32", "u", true},                    // Whether rules may round operands to 11 bits.
 };
 
 const OptionInfo* find_option(TargetKind kind, std::string_view name) {
@@ -182,7 +183,9 @@ GpuLimits gpu_limits(const Target& target) {
                       .registers_per_block = 65536,
                       .warp_size = 32,
                       .has_async_copies = cuda_arch_number(target) >= 80,
+                      .has_dp4a = cuda_arch_number(target) >= 61,
                       .has_tensor_cores = cuda_arch_number(target) >= 80,
+                      .allows_tf32 = target.get_int("allow_tf32", 0) != 0,
                       .has_warpgroup_products = target.get("arch", "sm_80") == "sm_90a",
                       .blocks = {any, max_blocks, max_blocks},
                       .threads = {1024, 1024, 64}}
@@ -192,7 +195,9 @@ GpuLimits gpu_limits(const Target& target) {
                       .registers_per_block = any,
                       .warp_size = 1,
                       .has_async_copies = false,
+                      .has_dp4a = false,
                       .has_tensor_cores = false,
+                      .allows_tf32 = false,
                       .has_warpgroup_products = false,
                       .blocks = {any, any, any},
                       .threads = {1024, 1024, 1024}};

@@ -53,7 +53,9 @@ struct GpuLimits {
   std::int64_t registers_per_block;
   std::int64_t warp_size;
   bool has_async_copies;        ///< From global into shared memory, while threads go on.
+  bool has_dp4a;                ///< Threads add products of four pairs of bytes at once.
   bool has_tensor_cores;        ///< Warps multiply tiles of matrices; see fragments.h.
+  bool allows_tf32;             ///< Rules may round operands of float32 for these to 11 bits.
   bool has_warpgroup_products;  ///< Four warps do so from shared memory, on sm_90a.
   std::int64_t blocks[3];       ///< Along x, y and z.
   std::int64_t threads[3];      ///< Along x, y and z.

@@ -258,21 +258,36 @@ class RegisterAllocator {
     // Neighbours in memory are steps of the sum, or the instruction transposes elements of 16 bits.
     const bool has_steps_last = is_right == (orientation == Orientation::transposed);
     if (!is_shared(memory_scope(*source.buffer)) || (bytes != 2 && !has_steps_last)) return {};
-    const std::int64_t in_row = 16 / bytes;
+    // A fragment of bytes are two matrices, of 16 bits four, of 32 bits eight: two instructions.
+    const int matrices = std::min(2 * bytes, 4);
+    std::vector<Stmt> loads;
+    for (int from = 0; from < 2 * bytes; from += matrices) {
+      loads.push_back(load_matrices(into, source, r, {from, matrices, !has_steps_last}));
+      if (!loads.back()) return {};
+    }
+    return seq(std::move(loads));
+  }
+
+  struct MatrixLoad {
+    int from, count;  ///< The number of the first matrix, and how many there are.
+    bool is_transposed;
+  };
+
+  Stmt load_matrices(const BufferStore& into, const BufferLoad& source, const Ptr<Var>& r,
+                     const MatrixLoad& wanted) {
+    const DataType element = source.buffer->dtype, type = thread_->dtype;
+    const std::int64_t in_row = 16 / element.bytes(), together = neighbours_of_thread(element);
     // Matrix m of 8 rows is asked for by lanes 8 m to 8 m + 7. The first of its elements is number
-    // 2 m (4 m of bytes) of the thread that holds the first of the row.
-    const DataType type = thread_->dtype;
-    const Expr lane = bytes == 2 ? Expr(thread_) : floormod(thread_, 16);
-    const Expr matrix = floordiv(lane, 8);
+    // `together * m` of the thread that holds the first of the row.
+    const Expr lane = wanted.count == 4 ? Expr(thread_) : floormod(thread_, wanted.count * 8);
+    const Expr matrix = floordiv(lane, 8) + wanted.from;
     const auto number = [&](const Expr& inside) {
-      return cast(r->dtype, matrix * (bytes == 2 ? 2 : 4) + inside);
+      return cast(r->dtype, matrix * static_cast<int>(together) + inside);
     };
-    const bool is_transposed = !has_steps_last;
     // The elements of row `lane % 8` of the matrix, from the first.
     const auto place = [&](std::int64_t column) -> Expr {
-      const std::int64_t together = bytes == 2 ? 2 : 4;
       Substitution values;
-      if (is_transposed) {
+      if (wanted.is_transposed) {
         // The row is a step of the sum, its elements belong to eight groups of threads.
         values = {{thread_, int_imm(type, column * 4) + floordiv(floormod(lane, 8), 2)},
                   {r, number(floormod(lane, 2))}};
@@ -289,7 +304,7 @@ class RegisterAllocator {
     }
     if (!analyzer_.can_prove(floormod(start, int_imm(start.dtype(), in_row)) == 0)) return {};
     Substitution row_start;
-    if (is_transposed) {
+    if (wanted.is_transposed) {
       row_start = {{thread_, floordiv(floormod(lane, 8), 2)}, {r, number(floormod(lane, 2))}};
     } else {
       row_start = {{thread_, floormod(lane, 8) * 4}, {r, number(int_imm(type, 0))}};
@@ -297,13 +312,13 @@ class RegisterAllocator {
     BufferLoad from = source;
     from.indices = at(source.indices, row_start);
     std::vector<Expr> own = into.indices;
-    own.back() = int_imm(own.back().dtype(), 0);
+    own.back() = int_imm(own.back().dtype(), wanted.from * together);
     const Expr target = call(op("address_of"), {load(into.buffer, own)});
     const Expr row = call(op("address_of"), {make(std::move(from))});
     const Expr zero = int_imm(i32, 0);
     return make(Evaluate{
         .value = call(into.buffer->dtype, op("ptx_ldmatrix"),
-                      {int_imm(boolean, is_transposed ? 1 : 0), int_imm(i32, bytes == 2 ? 4 : 2),
+                      {int_imm(boolean, wanted.is_transposed ? 1 : 0), int_imm(i32, wanted.count),
                        string_imm(".b16"), target, zero, row, zero})});
   }
 
@@ -318,7 +333,7 @@ class RegisterAllocator {
 
   // ---- Products ----
 
-  /// `mma`: a tile of 16 columns is two of 8.
+  /// `mma`: a tile of 16 columns is two of 8, one after the other.
   Stmt product(const MarkedStore& marked, const AttrStmt& mark) {
     const BufferStore& store = *marked.store;
     const Ptr<Var>& r = marked.loops[0]->loop_var;
@@ -361,24 +376,29 @@ class RegisterAllocator {
       }
       of_operand[side].push_back(int_imm(from[last].dtype(), 0));
     }
-    std::vector<Stmt> halves;
+    const DataType type = operands[0]->buffer->dtype, sum = store.buffer->dtype;
+    // Of 32 bits an instruction takes 8 steps of the sum.
+    const std::int64_t parts = type.bits == 32 ? 2 : 1;
+    std::vector<Stmt> products;
     for (std::int64_t half = 0; half < 2; ++half) {
-      const auto address = [&](const Buffer& tile, std::vector<Expr> indices, bool is_half) {
-        indices.back() = int_imm(indices.back().dtype(), is_half ? half * 4 : 0);
-        return call(op("address_of"), {load(registers_.at(&tile), indices)});
-      };
-      const DataType type = operands[0]->buffer->dtype, sum = store.buffer->dtype;
-      const Expr zero = int_imm(i32, 0);
-      halves.push_back(make(Evaluate{
-          .value =
-              call(sum, op("ptx_mma"),
-                   {string_imm("m16n8k16"), string_imm("row"), string_imm("col"),
-                    string_imm(ptx_name(type)), string_imm(ptx_name(type)),
-                    string_imm(ptx_name(sum)), address(*operands[0]->buffer, of_operand[0], false),
-                    zero, address(*operands[1]->buffer, of_operand[1], true), zero,
-                    address(*store.buffer, results, true), zero, int_imm(boolean, 0)})}));
+      for (std::int64_t part = 0; part < parts; ++part) {
+        const auto address = [&](const Buffer& tile, std::vector<Expr> indices,
+                                 std::int64_t number) {
+          indices.back() = int_imm(indices.back().dtype(), number);
+          return call(op("address_of"), {load(registers_.at(&tile), indices)});
+        };
+        const Expr zero = int_imm(i32, 0);
+        products.push_back(make(Evaluate{
+            .value = call(
+                sum, op("ptx_mma"),
+                {string_imm(parts == 2 ? "m16n8k8" : "m16n8k16"), string_imm("row"),
+                 string_imm("col"), string_imm(operand_name(type)), string_imm(operand_name(type)),
+                 string_imm(ptx_name(sum)), address(*operands[0]->buffer, of_operand[0], part * 4),
+                 zero, address(*operands[1]->buffer, of_operand[1], half * 4 + part * 2), zero,
+                 address(*store.buffer, results, half * 4), zero, int_imm(boolean, 0)})}));
+      }
     }
-    return seq(std::move(halves));
+    return seq(std::move(products));
   }
 
   /// `wgmma`: four warps multiply 64 rows, each has 16 of the results. Operands lie in shared
@@ -453,6 +473,7 @@ class RegisterAllocator {
     return analyzer_.simplify(floordiv(row, 64) * 64);
   }
 
+  static std::string operand_name(DataType type) { return type == f32 ? "tf32" : ptx_name(type); }
   static std::string ptx_name(DataType type) {
     if (type == f16) return "fp16";
     if (type == bf16) return "bf16";

@@ -22,6 +22,8 @@ WARP = 32
 BANKS = 32
 BANK_BYTES = 4
 SECTOR_BYTES = 32
+BYTES_OF_ROW = 16
+"""What a lane names to an instruction that loads matrices."""
 UNKNOWN_SIZE = 1024
 """Stands for sizes that only a call knows."""
 
@@ -168,16 +170,22 @@ class _Finder:
         def enter(node: Any) -> bool:
             if isinstance(node, BufferLoad):
                 self._access(node.buffer, node.indices, is_store=False)
-            return True
+            is_matrix = type(node).__name__ == "Call" and str(node.op).endswith("ptx_ldmatrix")
+            if is_matrix:  # Each lane names a row.
+                row = node.args[5].args[0]
+                self._access(row.buffer, row.indices, is_store=False, size=BYTES_OF_ROW)
+            return not is_matrix
 
         _core.pre_order_visit(expr, enter)
 
-    def _access(self, buffer: Any, indices: Any, *, is_store: bool) -> None:
+    def _access(
+        self, buffer: Any, indices: Any, *, is_store: bool, size: int | None = None
+    ) -> None:
         scope = str(buffer.scope()) or "global"
         kind = "shared" if scope.startswith("shared") else scope
         if kind not in ("shared", "global") or not self.threads or len(indices) != 1:
             return
-        index, size = indices[0], _bytes(buffer.dtype)
+        index, size = indices[0], size or _bytes(buffer.dtype)
         if isinstance(index, Ramp):
             if not (isinstance(index.stride, _core.IntImm) and int(index.stride) == 1):
                 return

@@ -183,7 +183,7 @@ void call(void (*function)(Types...), void** given) {
 
 /// `shape`: blocks along x, y, z, then threads, then the bytes of shared memory.
 inline void launch(const unsigned* shape, void (*function)(void**), void** given) {
-  pool.resize(shape[6] / sizeof(std::max_align_t));
+  pool.resize((shape[6] + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t));
   kernel = function;
   arguments = given;
   for (block.z = 0; block.z < shape[2]; ++block.z) {
@@ -289,6 +289,14 @@ inline std::uint16_t to_half(float value) {
   std::memcpy(&bits, &half, sizeof bits);
   return bits;
 }
+/// What is left of a number for tensor cores: 11 bits, to nearest, ties away from zero.
+inline float to_tf32(float value) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  bits = (bits + 0x1000) & 0xFFFFE000;
+  if (value == value) std::memcpy(&value, &bits, sizeof bits);
+  return value;
+}
 inline float from_bfloat(std::uint16_t bits) {
   const std::uint32_t wide = std::uint32_t(bits) << 16;
   float value;
@@ -302,14 +310,14 @@ struct Elements {
   T at[count];
 };
 
-/// results[r] += left * right of m16n8k16, whose elements lie in the threads of the warp as the PTX
-/// ISA says.
+/// results[r] += left * right of m16n8k16, of 32 bits m16n8k8, whose elements lie in the threads of
+/// the warp as the PTX ISA says.
 template <class T, class Sum, class Widen, class Narrow>
 void multiply(Sum* results, const void* left, const void* right, Widen widen, Narrow narrow) {
-  constexpr bool has_bytes = sizeof(T) == 1;
+  constexpr int steps = sizeof(T) == 4 ? 8 : 16, together = 4 / sizeof(T);
   const int lane = static_cast<int>(current % warp_size);
-  Elements<T, 8> a, of_row[4];
-  Elements<T, 4> b, of_column[2][4];
+  Elements<T, steps / 2> a, of_row[4];
+  Elements<T, steps / 4> b, of_column[2][4];
   std::memcpy(&a, left, sizeof a);
   std::memcpy(&b, right, sizeof b);
   const auto from = [](int, int by, int) { return by; };
@@ -320,10 +328,10 @@ void multiply(Sum* results, const void* left, const void* right, Widen widen, Na
     }
   }
   for (int r = 0; r < 4; ++r) {
-    for (int k = 0; k < 16; ++k) {
-      const int q = has_bytes ? k / 4 : k % 8 / 2;
-      const int in_row = has_bytes ? k % 4 + r / 2 * 4 : k % 2 + r / 2 * 2 + k / 8 * 4;
-      const int in_column = has_bytes ? k % 4 : k % 2 + k / 8 * 2;
+    for (int k = 0; k < steps; ++k) {
+      const int part = k / (4 * together), q = k % (4 * together) / together;
+      const int in_row = k % together + (r / 2 + part * 2) * together;
+      const int in_column = k % together + part * together;
       const auto product = widen(of_row[q].at[in_row]) * widen(of_column[r % 2][q].at[in_column]);
       results[r] = narrow(results[r], product);
     }
@@ -372,6 +380,35 @@ inline void ls_mma_m16n8k16_int8_int32(void* results, const void* left, const vo
   cuda_on_cpu::multiply<std::int8_t>(
       static_cast<std::int32_t*>(results), left, right, [](std::int8_t x) { return int(x); },
       [](std::int32_t sum, int product) { return sum + product; });
+}
+
+inline void ls_mma_m16n8k8_tf32_fp32(void* results, const void* left, const void* right) {
+  cuda_on_cpu::multiply<float>(static_cast<float*>(results), left, right, cuda_on_cpu::to_tf32,
+                               [](float sum, float product) { return sum + product; });
+}
+
+namespace cuda_on_cpu {
+
+/// Four products of bytes.
+template <class Left, class Right>
+int add_products(int left, int right, int sum) {
+  for (int i = 0; i < 4; ++i) sum += Left(left >> 8 * i) * Right(right >> 8 * i);
+  return sum;
+}
+
+}  // namespace cuda_on_cpu
+
+inline int ls_dp4a_s8_s8(int left, int right, int sum) {
+  return cuda_on_cpu::add_products<std::int8_t, std::int8_t>(left, right, sum);
+}
+inline int ls_dp4a_u8_u8(int left, int right, int sum) {
+  return cuda_on_cpu::add_products<std::uint8_t, std::uint8_t>(left, right, sum);
+}
+inline int ls_dp4a_s8_u8(int left, int right, int sum) {
+  return cuda_on_cpu::add_products<std::int8_t, std::uint8_t>(left, right, sum);
+}
+inline int ls_dp4a_u8_s8(int left, int right, int sum) {
+  return cuda_on_cpu::add_products<std::uint8_t, std::int8_t>(left, right, sum);
 }
 
 namespace cuda_on_cpu {

@@ -5,6 +5,7 @@
 #include "loopsmith/codegen/source/c_types.h"
 #include "loopsmith/codegen/source/c_writer.h"
 #include "loopsmith/codegen/unsupported.h"
+#include "loopsmith/ir/llvm_intrinsics.h"
 #include "loopsmith/ir/math_functions.h"
 #include "loopsmith/support/deep_call.h"
 #include "loopsmith/support/error.h"
@@ -122,6 +123,19 @@ CText CWriter::call(const Call& call, const CLane& lane) {
     case op("ptx_ldmatrix").index():
       if (!module_.dialect.has_instructions) break;
       return warp_instruction_call(call);
+    case op("dp4a").index(): {
+      if (!module_.dialect.has_instructions || !find_dot_intrinsic(call)) break;
+      const auto sign_of = [&](std::size_t i) {
+        return call.args[i].dtype().is_uint() ? 'u' : 's';
+      };
+      return {
+          .text = fmt::format(
+              "({}){}({}, {}, {})", c_type(dtype),
+              module_.helpers.instruction(fmt::format("ls_dp4a_{}8_{}8", sign_of(0), sign_of(1))),
+              operand(0).text, operand(1).text, call.args.size() > 2 ? operand(2).text : "0"),
+          .level = CLevel::unary,
+          .bound = arith::all_of(dtype)};
+    }
     case op("call_global").index():
       if (module_.dialect.is_device) {
         refuse_on_device(call, "a call of a function of the module", "write its statements there");

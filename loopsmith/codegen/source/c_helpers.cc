@@ -116,7 +116,7 @@ std::string CHelpers::instruction(std::string_view name) {
   if (!is_new(full)) return full;
   const std::optional<std::string> text = cuda_instruction(name);
   check(text.has_value(), "codegen", "CUDA has no instruction {}", name);
-  for (const char* other : {"ls_shared_address", "ls_tile_descriptor"}) {
+  for (const char* other : {"ls_shared_address", "ls_tile_descriptor", "ls_tf32"}) {
     if (name != other && text->find(fmt::format("{}(", other)) != text->npos) instruction(other);
   }
   text_ += fmt::format("#ifndef LS_INSTRUCTIONS\n{}#endif\n\n", *text);

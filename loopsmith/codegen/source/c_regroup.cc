@@ -59,10 +59,18 @@ std::string CWriter::regrouped(const Call& call) {
           to_string(from), to_string(to));
   const std::pair<const Object*, std::string> key{&call, "all"};
   if (const auto known = known_.find(key); known != known_.end()) return known->second.text;
-  const std::string bytes = bytes_of(call.args[0]);
+  const auto* source = call.args[0].as<BufferLoad>();
+  const Ramp* ramp = source && module_.dialect.is_device
+                         ? neighbours(*source->buffer, source->indices, source->predicate)
+                         : nullptr;
+  const std::string bytes = ramp ? address_of_first(source->buffer, *ramp) : bytes_of(call.args[0]);
   const std::string name = new_name("v");
   line(fmt::format("{} {}[{}];", c_type(to.element()), name, to.lanes));
-  line(fmt::format("memcpy({}, {}, sizeof {});", name, bytes, name));
+  if (ramp) {
+    copy_neighbours(name, bytes, *ramp, from.element());
+  } else {
+    line(fmt::format("memcpy({}, {}, sizeof {});", name, bytes, name));
+  }
   known_[key] = {.text = name};
   return name;
 }

@@ -94,6 +94,25 @@ LS_INLINE unsigned ls_shared_address(const void* memory) {
                : "r"(a[0]), "r"(a[1]), "r"(b[0]));
 }
 )"},
+    {"ls_tf32", R"(/* Rounded to 11 bits, as products take it. */
+LS_INLINE unsigned ls_tf32(float number) {
+  unsigned bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(number));
+  return bits;
+}
+)"},
+    {"ls_mma_m16n8k8_tf32_fp32",
+     R"(LS_INLINE void ls_mma_m16n8k8_tf32_fp32(void* results, const void* left, const void* right) {
+  float* const c = (float*)results;
+  const float* const a = (const float*)left;
+  const float* const b = (const float*)right;
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+               "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(ls_tf32(a[0])), "r"(ls_tf32(a[1])), "r"(ls_tf32(a[2])), "r"(ls_tf32(a[3])),
+                 "r"(ls_tf32(b[0])), "r"(ls_tf32(b[1])));
+}
+)"},
     {"ls_load_matrix_x4", R"(LS_INLINE void ls_load_matrix_x4(void* into, const void* row) {
   unsigned* const to = (unsigned*)into;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -197,9 +216,20 @@ std::string text_of(std::string_view name, const WarpgroupProduct& product) {
          "  asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");\n}\n";
 }
 
+/// `ls_dp4a_s8_u8`: four products of bytes with a sign and bytes without.
+std::string dot_product_text(std::string_view name) {
+  const auto word = [&](std::size_t at) { return name[at] == 's' ? "s32" : "u32"; };
+  return fmt::format(
+      "LS_INLINE int {}(int left, int right, int sum) {{\n"
+      "  asm(\"dp4a.{}.{} %0, %1, %2, %0;\" : \"+r\"(sum) : \"r\"(left), \"r\"(right));\n"
+      "  return sum;\n}}\n",
+      name, word(8), word(11));
+}
+
 }  // namespace
 
 std::optional<std::string> cuda_instruction(std::string_view name) {
+  if (name.starts_with("ls_dp4a_")) return dot_product_text(name);
   if (const auto product = warpgroup_product(name)) return text_of(name, *product);
   const auto* found = std::ranges::find(table, name, &Instruction::name);
   return found == std::end(table) ? std::nullopt : std::optional(std::string(found->text));

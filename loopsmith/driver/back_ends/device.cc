@@ -2,6 +2,7 @@
 #include "loopsmith/driver/back_ends/device.h"
 
 #include "loopsmith/driver/back_ends/llvm.h"
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/transform/expand_llvm_intrinsics.h"
@@ -37,6 +38,23 @@ Ptr<PrimFunc> with_serial_lanes(const Ptr<PrimFunc>& func) {
   return rewrite.body_of(func);
 }
 
+/// The function with `dp4a` of numbers of 32 bits, which an instruction takes, each with the sign
+/// of the four bytes that it is.
+Ptr<PrimFunc> with_words(const Ptr<PrimFunc>& func) {
+  Rewriter rewrite;
+  rewrite.on<Call>([&](const Call& call) -> Expr {
+    const Ptr<Call> same = rewrite.children(call);
+    if (call.op != op("dp4a")) return same;
+    Call copy = *same;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const DataType type = copy.args[i].dtype();
+      if (type.lanes == 4) copy.args[i] = reinterpret(type.is_uint() ? u32 : i32, copy.args[i]);
+    }
+    return make(std::move(copy), copy.dtype);
+  });
+  return rewrite.body_of(func);
+}
+
 }  // namespace
 
 int DeviceBackEnd::vector_bits(const Target&) const {
@@ -47,8 +65,11 @@ CpuModel DeviceBackEnd::machine_of(const Target&) const {
   return {.vector_bytes = bits_of_device_vectors / 8};
 }
 
-Ptr<PrimFunc> DeviceBackEnd::adapted(const Ptr<PrimFunc>& func, const Target&) const {
-  return with_serial_lanes(expand_llvm_intrinsics(func, [](std::string_view) { return false; }));
+Ptr<PrimFunc> DeviceBackEnd::adapted(const Ptr<PrimFunc>& func, const Target& target) const {
+  const auto has_features = [&](std::string_view features) {
+    return features == "+dp4a" && gpu_limits(target).has_dp4a;
+  };
+  return with_serial_lanes(with_words(expand_llvm_intrinsics(func, has_features)));
 }
 
 std::vector<char> DeviceBackEnd::object(const CodeRequest& request, const StatementLines*) const {

@@ -174,13 +174,25 @@ std::optional<std::vector<std::int64_t>> padding_of(const Schedule& schedule, Bl
   return is_whole ? std::nullopt : std::optional(std::move(factors));
 }
 
-bool reads_steps_last(const Schedule& schedule, BlockRV block, std::int64_t operand) {
+std::optional<std::size_t> dimension_of_steps(const Schedule& schedule, BlockRV block,
+                                              std::int64_t operand) {
   const Block& body = schedule.get(block);
   const auto& region = body.reads[static_cast<std::size_t>(operand)]->region;
-  return std::ranges::any_of(body.iter_vars, [&](const Ptr<IterVar>& axis) {
-    return axis->iter_type == IterType::comm_reduce && !region.empty() &&
-           region.back()->min.same_as(axis->var);
-  });
+  const auto counts_steps = [&](const Ptr<Range>& range) {
+    return std::ranges::any_of(body.iter_vars, [&](const Ptr<IterVar>& axis) {
+      return axis->iter_type == IterType::comm_reduce && range->min.same_as(axis->var);
+    });
+  };
+  for (std::size_t d = region.size(); d-- > 0;) {
+    if (counts_steps(region[d])) return d;
+  }
+  return {};
+}
+
+bool reads_steps_last(const Schedule& schedule, BlockRV block, std::int64_t operand) {
+  const auto steps = dimension_of_steps(schedule, block, operand);
+  const Block& body = schedule.get(block);
+  return steps && *steps + 1 == body.reads[static_cast<std::size_t>(operand)]->region.size();
 }
 
 void bring_into_matrix_form(Schedule& schedule, BlockRV block) {

@@ -27,6 +27,10 @@ std::optional<std::vector<std::int64_t>> padding_of(const Schedule& schedule, Bl
                                                     const ProductLoops& product, std::int64_t rows,
                                                     std::int64_t columns, std::int64_t steps);
 
+/// Which index of an operand of matrices counts the steps of the reduction.
+std::optional<std::size_t> dimension_of_steps(const Schedule& schedule, BlockRV block,
+                                              std::int64_t operand);
+
 /// True when neighbours in the memory of an operand of matrices are steps of the reduction.
 bool reads_steps_last(const Schedule& schedule, BlockRV block, std::int64_t operand);
 

@@ -39,18 +39,17 @@ struct FragmentTypes {
   std::string_view operand_name, sum_name;
 };
 constexpr FragmentTypes fragment_types[] = {
-    {f16, f32, "f16", "f32"},
-    {f16, f16, "f16", "f16"},
-    {bf16, f32, "bf16", "f32"},
-    {i8, i32, "s8", "s32"},
+    {f16, f32, "f16", "f32"}, {f16, f16, "f16", "f16"},  {bf16, f32, "bf16", "f32"},
+    {i8, i32, "s8", "s32"},   {f32, f32, "tf32", "f32"},
 };
 
-const FragmentTypes* types_of(const Schedule& schedule, BlockRV block) {
+const FragmentTypes* types_of(const Schedule& schedule, BlockRV block, const GpuLimits& device) {
   const Block& body = schedule.get(block);
   for (const FragmentTypes& types : fragment_types) {
     const bool has_operands = std::ranges::all_of(
         body.reads, [&](const auto& read) { return read->buffer->dtype == types.operand; });
-    if (has_operands && body.writes[0]->buffer->dtype == types.sum) return &types;
+    const bool is_allowed = types.operand != f32 || device.allows_tf32;
+    if (has_operands && is_allowed && body.writes[0]->buffer->dtype == types.sum) return &types;
   }
   return nullptr;
 }
@@ -109,9 +108,12 @@ class TensorCoreTiler {
     bind_all(schedule_, {block_row, block_column}, "blockIdx");
     bind(schedule_, row, "threadIdx.z");
     bind(schedule_, column, "threadIdx.y");
-    for (const BlockRV load : loads) {
-      const BlockRV copy = share_tile(load, BufferSelector(0), step);
-      storage_align(schedule_, copy, BufferSelector(0), -2, 32, gap_of(types_.operand.bytes()));
+    for (int side = 0; side < 2; ++side) {
+      const BlockRV copy = share_tile(loads[side], BufferSelector(0), step);
+      // Elements of 32 bits whose neighbours are no steps of the sum are loaded one by one.
+      const bool lies_across = types_.operand.bytes() == 4 && is_transposed[side] == (side == 0);
+      storage_align(schedule_, copy, BufferSelector(0), -2, 32,
+                    gap_of(types_.operand.bytes()) * (lies_across ? 2 : 1));
     }
     if (last) share_results(sums, *last, block_column);
     const BlockRV first = decompose_reduction(schedule_, block_, step);
@@ -252,7 +254,7 @@ bool tensor_core_product(Schedule& schedule, const Subject& subject, const RuleC
   const BlockRV block = subject.blocks[0];
   if (!context.device.has_tensor_cores) return false;
   const auto product = product_loops(schedule, block);
-  const FragmentTypes* types = product ? types_of(schedule, block) : nullptr;
+  const FragmentTypes* types = product ? types_of(schedule, block, context.device) : nullptr;
   if (!types || count(schedule, product->reduction) == 0) return false;
   const WarpTilingRequest request{.rows = count(schedule, product->rows),
                                   .columns = count(schedule, product->columns),

@@ -20,6 +20,7 @@
 #include "loopsmith/schedule/primitives/pad_einsum.h"
 #include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/split.h"
+#include "loopsmith/schedule/primitives/tensorize.h"
 #include "loopsmith/schedule/primitives/transform_layout.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/support/error.h"
@@ -41,6 +42,7 @@ constexpr std::int64_t smallest_tile = 8, largest_tile = 128, small_tile = 64;
 constexpr std::int64_t max_results = 8;
 /// What a thread reads of a row at once.
 constexpr std::int64_t lanes_of_step = 4;
+constexpr std::int64_t bytes_of_word = 4;
 
 std::int64_t result_bytes(const Schedule& schedule, BlockRV block) {
   return schedule.get(block).writes[0]->buffer->dtype.bytes();
@@ -83,8 +85,9 @@ Tiling tiling_for(const Schedule& schedule, BlockRV block, const ProductLoops& p
 
 class ProductTiler {
  public:
-  ProductTiler(Schedule& schedule, BlockRV block, const RuleContext& context)
-      : schedule_(schedule), block_(block), context_(context) {}
+  /// With `dp4a`, the name of the intrinsic by which threads add four products of bytes at once.
+  ProductTiler(Schedule& schedule, BlockRV block, const RuleContext& context, std::string dp4a)
+      : schedule_(schedule), block_(block), context_(context), dp4a_(std::move(dp4a)) {}
 
   void run() {
     look_up_nest(schedule_, block_);
@@ -101,11 +104,17 @@ class ProductTiler {
     product = *product_loops(schedule_, block_);
     const auto [block_row, row, i] = cut(in_line(schedule_, product.rows), 0);
     const auto [block_column, column, j] = cut(in_line(schedule_, product.columns), 1);
-    const Factor depth =
-        context_.number(schedule_, tiling_.step, {tiling_.step / 2, tiling_.step * 2});
-    const auto [step, k] =
+    const std::int64_t fewest = std::max(tiling_.step / 2, has_words() ? bytes_of_word : 1);
+    const Factor depth = context_.number(schedule_, tiling_.step, {fewest, tiling_.step * 2});
+    auto [step, k] =
         split(schedule_, in_line(schedule_, product.reduction), {infer, depth}).take<2>();
-    reorder(schedule_, {block_row, block_column, row, column, step, k, i, j});
+    std::vector<LoopRV> order = {block_row, block_column, row, column, step, k, i, j};
+    if (has_words()) {
+      const auto parts = split(schedule_, k, {infer, bytes_of_word});
+      k = order[5] = parts[0];
+      order.push_back(parts[1]);
+    }
+    reorder(schedule_, order);
     if (!product.batch.empty()) bind(schedule_, in_line(schedule_, product.batch), "blockIdx.z");
     bind_all(schedule_, {block_row, block_column}, "blockIdx");
     bind_all(schedule_, {row, column}, "threadIdx");
@@ -116,10 +125,11 @@ class ProductTiler {
     if (are_shared && is_apart && context_.device.has_async_copies) {
       copy_ahead(schedule_, step, stages_for(step));
     }
+    if (has_words()) tensorize(schedule_, order.back(), dp4a_);
     // Operands of neighbouring steps lie side by side in a row.
     std::vector<LoopRV> unrolled = {i, j};
     if (tiling_.results[0] * tiling_.results[1] > lanes_of_step * lanes_of_step) {
-      unrolled.push_back(split(schedule_, k, {infer, lanes_of_step})[1]);
+      unrolled.push_back(has_words() ? k : split(schedule_, k, {infer, lanes_of_step})[1]);
     }
     for (const LoopRV loop : unrolled) unroll.attempt(schedule_, loop);
     require_no_obligations(schedule_, "tile_product");
@@ -165,17 +175,22 @@ class ProductTiler {
       // Neighbouring threads that read rows of steps would all read from the same few banks.
       const bool lies_across =
           is_of_columns && reads_steps_last(schedule_, block_, operand) && rank >= 2;
+      const std::int64_t together = has_words() ? bytes_of_word : 1;
       const std::int64_t elements =
           count(schedule_, loops_inside(schedule_, copy, step)).value_or(1);
       const std::int64_t of_thread = elements / (tiling_.threads[0] * tiling_.threads[1]);
       const std::int64_t lanes =
-          lies_across ? 1 : std::clamp<std::int64_t>(of_thread, 1, 16 / type.bytes());
+          lies_across ? together : std::clamp<std::int64_t>(of_thread, 1, 16 / type.bytes());
       share_out(schedule_, copy, step, {tiling_.threads[0], tiling_.threads[1]}, lanes);
       inline_makers(schedule_, copy);
-      if (lies_across) {
-        storage_align(schedule_, copy, BufferSelector(0), rank - 2, tiling_.step, 1);
+      if (lies_across && tiling_.step > together) {
+        storage_align(schedule_, copy, BufferSelector(0), rank - 2, tiling_.step, together);
       }
-      if (is_of_columns && !lies_across) lay_out_for_threads(copy);
+      if (has_words()) {
+        lay_out_words(operand);
+      } else if (is_of_columns && !lies_across) {
+        lay_out_for_threads(copy);
+      }
       require_no_obligations(schedule_, "tile_product");
     });
   }
@@ -201,11 +216,48 @@ class ProductTiler {
     transform_layout.attempt(schedule_, copy, BufferSelector(0), make(std::move(map)));
   }
 
+  /// Four steps of the sum side by side, where they are not: (..., k, ...) => (..., k / 4, ..., k %
+  /// 4)
+  void lay_out_words(std::int64_t operand) {
+    if (reads_steps_last(schedule_, block_, operand)) return;
+    const BufferRegion& read = *schedule_.get(block_).reads[static_cast<std::size_t>(operand)];
+    const std::size_t steps = *dimension_of_steps(schedule_, block_, operand);
+    IndexMap map;
+    for (std::size_t d = 0; d < read.region.size(); ++d) {
+      const Ptr<Var> i = var(fmt::format("i{}", d), read.buffer->shape[d].dtype());
+      map.initial_indices.push_back(i);
+      map.final_indices.push_back(d == steps ? floordiv(i, static_cast<int>(bytes_of_word))
+                                             : Expr(i));
+    }
+    map.final_indices.push_back(
+        floormod(map.initial_indices[steps], static_cast<int>(bytes_of_word)));
+    transform_layout(schedule_, block_, BufferSelector(operand, BufferSelector::Side::read),
+                     make(std::move(map)));
+  }
+
+  bool has_words() const { return !dp4a_.empty(); }
+
   Schedule& schedule_;
   BlockRV block_;
   const RuleContext& context_;
+  std::string dp4a_;
   Tiling tiling_{};
 };
+
+/// The intrinsic by which threads of the device multiply what the block does: `dp4a_s8s8s32`; empty
+/// where there is none.
+std::string dp4a_for(const Schedule& schedule, BlockRV block, const GpuLimits& device) {
+  const Block& body = schedule.get(block);
+  const DataType sum = body.writes[0]->buffer->dtype;
+  std::string name = "dp4a_";
+  for (const Ptr<BufferRegion>& read : body.reads) {
+    const DataType type = read->buffer->dtype;
+    if (type != i8 && type != u8) return {};
+    name += type == i8 ? "s8" : "u8";
+  }
+  if (!device.has_dp4a || (sum != i32 && sum != u32)) return {};
+  return name + (sum == i32 ? "s32" : "u32") + (device.has_async_copies ? "_shared_dyn" : "");
+}
 
 }  // namespace
 
@@ -214,7 +266,11 @@ bool tile_product(Schedule& schedule, const Subject& subject, const RuleContext&
   const auto product = product_loops(schedule, block);
   const auto points = product ? count(schedule, product->reduction) : std::nullopt;
   if (!product || points == 0) return false;
-  return attempt(schedule, [&] { ProductTiler(schedule, block, context).run(); });
+  const auto is_tiled = [&](const std::string& dp4a) {
+    return attempt(schedule, [&] { ProductTiler(schedule, block, context, dp4a).run(); });
+  };
+  const std::string dp4a = dp4a_for(schedule, block, context.device);
+  return (!dp4a.empty() && is_tiled(dp4a)) || is_tiled({});
 }
 
 }  // namespace loopsmith::gpu

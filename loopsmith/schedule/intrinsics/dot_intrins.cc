@@ -33,6 +33,12 @@ class DotTable {
       add("i8u8_vnni", signed_by_unsigned, lanes);
       add("bf16bf16_avx512bf16", brain_floats, lanes);
     }
+    for (const char* scope : {"shared", "shared.dyn", "global"}) {
+      for (const DataType a : {i8, u8}) {
+        for (const DataType b : {i8, u8}) add_of_threads(a, b, i32, scope);
+      }
+      add_of_threads(u8, u8, u32, scope);
+    }
   }
 
   std::vector<BuiltinIntrin> rows;
@@ -132,6 +138,36 @@ class DotTable {
         {kept(fmt::format("dot_{}x{}_{}", lanes, operands.depth * operands.groups, suffix)),
          kept(start + meaning(operands, lanes)),
          kept(start + fmt::format("        C[0:{}] = {}\n", lanes, done(operands, lanes)))});
+  }
+
+  /// `dp4a` of GPUs: one result of a thread.
+  void add_of_threads(DataType a, DataType b, DataType sum, const std::string& scope) {
+    const auto letters = [](DataType type) {
+      return fmt::format("{}{}", type.is_uint() ? 'u' : 's', type.bits);
+    };
+    const auto operand = [&](char name, DataType type) {
+      return fmt::format("{}: T.Buffer((4,), \"{}\", scope=\"{}\")", name, to_string(type), scope);
+    };
+    const std::string start = fmt::format(
+        "@T.prim_func\ndef intrinsic({}, {}, C: T.Buffer((1,), \"{}\", scope=\"local\")):\n"
+        "    with T.block(\"root\"):\n"
+        "        T.reads(C[0:1], A[0:4], B[0:4])\n"
+        "        T.writes(C[0:1])\n",
+        operand('A', a), operand('B', b), to_string(sum));
+    const std::string suffix = scope == "shared"       ? ""
+                               : scope == "shared.dyn" ? "_shared_dyn"
+                                                       : "_global";
+    rows.push_back(
+        {kept(fmt::format("dp4a_{}{}{}{}", letters(a), letters(b), letters(sum), suffix)),
+         kept(start + fmt::format("        for k in range(4):\n"
+                                  "            with T.block(\"update\"):\n"
+                                  "                vk = T.axis.reduce(4, k)\n"
+                                  "                C[0] = C[0] + T.cast(A[vk], \"{0}\") * "
+                                  "T.cast(B[vk], \"{0}\")\n",
+                                  to_string(sum))),
+         kept(start + fmt::format("        C[0] = T.dp4a(\"{}\", A.vload([0], \"{}x4\"), "
+                                  "B.vload([0], \"{}x4\"), C[0])\n",
+                                  to_string(sum), to_string(a), to_string(b)))});
   }
 
   std::deque<std::string> texts_;

@@ -15,7 +15,7 @@ struct Type {
   DataType dtype;
 };
 constexpr Type half{"f16", f16}, brain{"bf16", bf16}, byte{"s8", i8};
-constexpr Type single{"f32", f32}, word{"s32", i32};
+constexpr Type single{"f32", f32}, word{"s32", i32}, rounded{"tf32", f32};
 
 /// Which operands of a product are stored by their columns.
 struct Sides {
@@ -30,7 +30,7 @@ struct Sides {
 class Table {
  public:
   Table() {
-    for (const Type& type : {half, brain, byte}) {
+    for (const Type& type : {half, brain, byte, rounded}) {
       for (const bool is_right : {false, true}) {
         for (const bool is_transposed : {false, true}) {
           for (const char* scope : {"shared", "shared.dyn"}) {
@@ -48,6 +48,7 @@ class Table {
       add_product(half, half, transposed);
       add_product(brain, single, transposed);
       add_product(byte, word, transposed);
+      add_product(rounded, single, transposed);
       for (const int columns : {64, 128, 256}) {
         add_warpgroup_product(half, single, columns, transposed);
         add_warpgroup_product(brain, single, columns, transposed);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Updates through computed indices, rows of different lengths, reductions in levels, layouts."""
+"""Updates through computed indices, reductions in levels, layouts."""
 
 from __future__ import annotations
 
@@ -183,116 +183,6 @@ def test_atomic_refuses_other_updates() -> None:
     assert refusal(histogram(16, "float32"), lambda sch: sch.atomic("p")).startswith(
         "updates_can_be_atomic: atomic: what iterations of loop p update in common are not sums, "
         "extremes or bits of integers"
-    )
-
-
-SPARSE = (
-    'S: T.Buffer((33,), "int32"), V: T.Buffer((900,), "float32"), Y: T.Buffer((32,), "float32")',
-    """
-for i in range(32):
-    Y[i] = T.float32(0)
-    for k in range(S[i], S[i + 1]):
-        Y[i] = Y[i] + V[k]
-""",
-)
-
-
-def rows(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return where rows start, values, and their sums."""
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype("int32")
-    values = np.random.default_rng(0).random(900).astype("float32")
-    sums = [values[a:b].sum() for a, b in zip(starts, starts[1:])]
-    return starts, values, np.array(sums, "float32")
-
-
-@pytest.mark.parametrize("parts", [1, 3, 40])
-@pytest.mark.parametrize("kind", ["serial", "parallel"])
-def test_parts_have_equal_work(kind: str, parts: int) -> None:
-    sch = tir.Schedule(program(*SPARSE))
-    if kind == "parallel":
-        sch.parallel("i")
-    part, row = sch.inspect_split("i", parts)
-    assert (sch.get(part).kind, sch.get(row).kind) == (kind, "serial")
-    for lengths in (np.full(32, 9), np.arange(32), np.r_[800, np.zeros(31, int)], np.zeros(32)):
-        starts, values, sums = rows(lengths)
-        found = np.full(32, -1, "float32")
-        ls.build(sch)(starts, values, found)
-        np.testing.assert_allclose(found, sums, rtol=1e-5)
-        found[:] = -1
-        ls.interp.run(sch.func, starts, values, found)
-        np.testing.assert_allclose(found, sums, rtol=1e-5)
-
-
-def test_the_work_of_parts_is_what_their_rows_hold() -> None:
-    func = program(
-        'S: T.Buffer((65,), "int32"), P: T.Buffer((64,), "int32")',
-        """
-for i in range(64):
-    for k in range(S[i], S[i + 1]):
-        P[i] = P[i] + 1
-""",
-    )
-    sch = tir.Schedule(func)
-    part, row = sch.inspect_split("i", 4)
-    text = sch.func.script()
-    assert f"for {row.name} in range(i_ends[{part.name}], i_ends[{part.name} + 1])" in text
-    counted = tir.Schedule(
-        program(
-            'S: T.Buffer((65,), "int32"), P: T.Buffer((64,), "int32"), W: T.Buffer((4,), "int32")',
-            "\n".join(
-                line[4:].replace("P[i] = P[i] + 1", f"W[{part.name}] = W[{part.name}] + 1")
-                for line in text.splitlines()
-                if line.startswith("    ") and "T.reads" not in line and "T.writes" not in line
-            ),
-        )
-    )
-    lengths = np.random.default_rng(1).integers(0, 40, 64)
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype("int32")
-    work = np.zeros(4, "int32")
-    ls.interp.run(counted.func, starts, np.zeros(64, "int32"), work)
-    assert work.sum() == lengths.sum()
-    assert abs(work - work.mean()).max() <= 40 + 16
-
-
-def test_inspect_split_refuses_loops_without_differences() -> None:
-    even = program('A: T.Buffer((8, 8), "float32")', "for i, j in T.grid(8, 8):\n    A[i, j] = 0.0")
-    assert refusal(even, lambda sch: sch.inspect_split("i", 4)) == (
-        "costs_differ: inspect_split: no loop directly inside loop i has a number of iterations "
-        "that differs and can be read before loop i runs"
-    )
-    changing = program(
-        'N: T.Buffer((8,), "int32"), A: T.Buffer((8,), "int32")',
-        "for i in range(8):\n    N[i] = A[i]\n    for k in range(N[i]):\n        A[i] = k",
-    )
-    assert refusal(changing, lambda sch: sch.inspect_split("i", 4)).startswith("costs_differ")
-    assert refusal(program(*SPARSE), lambda sch: sch.inspect_split("i", 0)) == (
-        "part_count_is_positive: inspect_split: loop i is to have 0 parts"
-    )
-    nested = program(
-        'S: T.Buffer((9,), "int32"), A: T.Buffer((4, 8), "int32")',
-        """
-for t in range(4):
-    for i in range(8):
-        for k in range(S[i], S[i + 1]):
-            A[t, i] = A[t, i] + k
-""",
-    )
-
-    def inside(sch: tir.Schedule) -> None:
-        sch.parallel("t")
-        sch.inspect_split("i", 4)
-
-    assert refusal(nested, inside) == (
-        "loop_is_outside_of_threads: inspect_split: loop i is inside of loop t, whose iterations "
-        "run at once"
-    )
-
-    def in_lanes(sch: tir.Schedule) -> None:
-        sch.unroll("i")
-        sch.inspect_split("i", 4)
-
-    assert refusal(nested, in_lanes) == (
-        "loop_is_serial_or_parallel: inspect_split: loop i is neither serial nor parallel"
     )
 
 

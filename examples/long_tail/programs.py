@@ -329,11 +329,13 @@ def counts_apart(streams: int) -> Callable[[tir.Schedule], None]:
 
 
 def equal_work(sch: tir.Schedule) -> None:
-    """Add up eight products at once; threads share the rows by the numbers that these hold."""
-    _, lanes = sch.split("k", [None, 8])
+    """Let threads share the numbers, whatever row they are in; add up sixteen at once."""
+    _, sums = sch.distribute("i")
+    sch.parallel(sums)
+    sch.inspect_split(sums, parts=32, cut_iterations=True)
+    *_, aligned = sch.peel("k", align=16)
+    _, lanes = sch.split(aligned, [None, 16])
     sch.vectorize(lanes)
-    sch.parallel("i")
-    sch.inspect_split("i", parts=32)
 
 
 def without_borders(sch: tir.Schedule) -> None:

@@ -158,8 +158,10 @@ Handles<LoopRV> ScheduleMethods::parallel_scan(const LoopArgument& loop, std::in
       call("parallel_scan", {value_of(loop), value_of(length), value_of(reducer)}));
 }
 
-Handles<LoopRV> ScheduleMethods::inspect_split(const LoopArgument& loop, std::int64_t parts) {
-  return handles_in<LoopRV>(call("inspect_split", {value_of(loop), value_of(parts)}));
+Handles<LoopRV> ScheduleMethods::inspect_split(const LoopArgument& loop, std::int64_t parts,
+                                               bool cut_iterations) {
+  return handles_in<LoopRV>(
+      call("inspect_split", {value_of(loop), value_of(parts), value_of(cut_iterations)}));
 }
 
 void ScheduleMethods::compute_at(const BlockArgument& block, const LoopArgument& loop,

@@ -151,7 +151,8 @@ class ScheduleMethods {
   /// iterations, which are counted before the loop runs. Parallelize the loop first to have the
   /// parts run at once. `loop`: A loop around others whose numbers of iterations differ: rows of a
   /// sparse matrix, say. `parts`: How many parts of equal work.
-  Handles<LoopRV> inspect_split(const LoopArgument& loop, std::int64_t parts = 64);
+  Handles<LoopRV> inspect_split(const LoopArgument& loop, std::int64_t parts = 64,
+                                bool cut_iterations = false);
   /// Moves a block into a loop of its consumers: each iteration computes what it reads.
   /// `preserve_unit_loops`: Whether new loops of one iteration are kept.
   /// `index`: The place in the loop's body: -1 as late as possible, -2 as early as possible, or the

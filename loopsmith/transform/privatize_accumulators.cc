@@ -11,6 +11,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/atomic_updates.h"
 #include "loopsmith/schedule/legality/partial_results.h"
+#include "loopsmith/schedule/rewrites/work_parts.h"
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/loops.h"
 
@@ -39,6 +40,28 @@ std::vector<Ptr<Buffer>> candidates(const For& loop) {
     return false;
   });
   return found;
+}
+
+/// True when each update of the buffer in the loop is by an index that moves with a loop whose
+/// bounds are read from memory.
+bool moves_by_memory(const For& loop, const Ptr<Buffer>& buffer) {
+  std::vector<Ptr<Var>> moving;
+  bool all = true;
+  pre_order_visit(loop.body, [&](const Ref& ref) {
+    const auto* inner = ref.as<For>();
+    if (inner && (reads_memory(inner->min) || reads_memory(inner->extent))) {
+      moving.push_back(inner->loop_var);
+    }
+    const auto* store = ref.as<BufferStore>();
+    if (store && store->buffer.same_as(buffer)) {
+      all = all && std::ranges::any_of(moving, [&](const Ptr<Var>& variable) {
+              const auto uses = [&](const Expr& index) { return uses_variable(index, variable); };
+              return std::ranges::any_of(store->indices, uses);
+            });
+    }
+    return all && !is_expr(*ref.get());
+  });
+  return all;
 }
 
 /// True when all updates of the buffer in the loop can be atomic.
@@ -79,7 +102,9 @@ Accumulators accumulators_in(const For& loop, const Stmt& nest, const Stmt& func
   std::vector<Accumulator> usable;
   std::vector<Ptr<Buffer>> others;
   const bool is_requested_atomic = loop.annotations.contains(atomic_updates_key);
+  const bool has_own_elements = loop.annotations.contains(own_elements_key);
   for (const Ptr<Buffer>& buffer : candidates(loop)) {
+    if (has_own_elements && moves_by_memory(loop, buffer)) continue;
     const Ptr<Buffer> one[] = {buffer};
     const auto found = accumulators_of(loop, one, nest);
     const bool any_indirect =

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/legality/pure_updates.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/rewrites/edits.h"
@@ -77,89 +77,64 @@ class CostFinder {
   Expr cost_;
 };
 
-/// Makes the statements of the split.
-class Inspector {
+/// Looks for the updates of the elements of an iteration of `loop`, which `inner`, the loop that is
+/// its body, makes.
+class UpdateFinder {
  public:
-  Inspector(Schedule& schedule, const InspectSplitPlan& plan)
-      : schedule_(schedule),
-        function_(schedule.function_of(schedule.node(plan.loop))),
-        loop_(schedule.get(plan.loop)),
-        type_(loop_.loop_var->dtype),
-        parts_(plan.parts),
-        cost_(plan.cost + int_imm(i64, 1)),
-        ends_(buffer("ends", plan.parts + 1, type_)),
-        work_(buffer("work", 2, i64)) {}
+  UpdateFinder(const For& loop, const For& inner) : loop_(loop), inner_(inner) {}
 
-  std::vector<Ptr<Buffer>> buffers() const { return {ends_, work_}; }
-
-  Stmt statements(const Ptr<Var>& part) {
-    const Expr zero = int_imm(type_, 0), one = int_imm(type_, 1);
-    const Expr all = load(work_, {0}), before = load(work_, {1});
-    // The part in which the middle of what was counted so far lies: parts are consecutive.
-    const Expr number =
-        cast(type_, min(floordiv(before * int_imm(i64, parts_), all), int_imm(i64, parts_ - 1)));
-    const Ptr<Var> own = variable("own");
-    const Expr place = Expr(own) + one;
-    const Stmt count = make(LetStmt{.value = number,
-                                    .var = own,
-                                    .body = seq({store(ends_, load(ends_, {place}) + one, {place}),
-                                                 store(work_, before + cost_, {1})})});
-    const Ptr<Var> clear = variable("clear"), sum = variable("sum");
-    const Expr next = Expr(sum) + one;
-    return seq({store(work_, int_imm(i64, 0), {0}), store(work_, int_imm(i64, 0), {1}),
-                over_iterations(store(work_, all + cost_, {0})),
-                for_loop(clear, zero, int_imm(type_, parts_ + 1), store(ends_, zero, {clear})),
-                over_iterations(count),
-                for_loop(sum, zero, int_imm(type_, parts_),
-                         store(ends_, load(ends_, {next}) + load(ends_, {sum}), {next})),
-                over_parts(part)});
+  /// The updates; or why the loop does something else.
+  std::variant<std::vector<ElementUpdate>, std::string> find() && {
+    pre_order_visit(inner_.body, [&](const Ref& ref) {
+      if (const auto* inside = ref.as<For>()) own_.push_back(inside->loop_var);
+      if (const auto* let = ref.as<LetStmt>()) own_.push_back(let->var);
+      if (ref.is<BlockRealize>()) why_ = "it has blocks";
+      if (ref.is<Evaluate>() || ref.is<While>()) why_ = "it has calls or loops with while";
+      if (const auto* store = ref.as<BufferStore>()) add(*store);
+      return why_.empty() && !is_expr(*ref.get());
+    });
+    for (ElementUpdate& update : updates_) check(update);
+    if (why_.empty() && updates_.empty()) why_ = "it updates nothing";
+    if (!why_.empty()) return std::move(why_);
+    return std::move(updates_);
   }
 
  private:
-  Stmt over_parts(const Ptr<Var>& part) const {
-    const Expr first = load(ends_, {part}), end = load(ends_, {part + int_imm(type_, 1)});
-    For inner = loop_;
-    inner.kind = ForKind::serial;
-    inner.min = Analyzer().simplify(loop_.min + first * loop_.step);
-    inner.extent = end - first;
-    For outer = loop_;
-    outer.loop_var = part;
-    outer.min = int_imm(type_, 0);
-    outer.extent = int_imm(type_, parts_);
-    outer.step = int_imm(type_, 1);
-    outer.body = make(std::move(inner));
-    return make(std::move(outer));
+  void add(const BufferStore& store) {
+    const auto known = std::ranges::find_if(updates_, [&](const ElementUpdate& update) {
+      return update.buffer->data.same_as(store.buffer->data);
+    });
+    if (known == updates_.end()) {
+      updates_.push_back({store.buffer, {}, store.indices});
+    } else if (!known->buffer.same_as(store.buffer) ||
+               !are_same_indices(known->indices, store.indices)) {
+      why_ = fmt::format("it updates several elements of {}", store.buffer->name);
+    }
   }
 
-  /// A loop like the one that is split, over variables of its own.
-  Stmt over_iterations(const Stmt& body) {
-    const Ptr<Var> counted = variable("counted");
-    For loop = loop_;
-    loop.kind = ForKind::serial;
-    loop.loop_var = counted;
-    loop.body = clone_with(body, {{loop_.loop_var, counted}});
-    return make(std::move(loop));
+  void check(ElementUpdate& update) {
+    if (!why_.empty()) return;
+    const std::string& name = update.buffer->name;
+    auto combiner = only_combiner(loop_.body, update.buffer);
+    const auto moves = [&](const Expr& index) {
+      const auto uses = [&](const Ptr<Var>& own) { return uses_variable(index, own); };
+      return std::ranges::any_of(own_, uses) || uses(inner_.loop_var) ||
+             may_change(index, loop_.body);
+    };
+    if (const auto* reason = std::get_if<std::string>(&combiner)) {
+      why_ = fmt::format("of {}, {}", name, *reason);
+    } else if (std::ranges::any_of(update.indices, moves)) {
+      why_ = fmt::format("which element of {} it updates changes while it runs", name);
+    } else {
+      update.combiner = std::get<Combiner>(combiner);
+    }
   }
 
-  Ptr<Buffer> buffer(const char* what, std::int64_t size, DataType type) {
-    const std::string name = fmt::format("{}_{}", loop_.loop_var->name, what);
-    return decl_buffer({Expr(int_imm(i32, size))}, type,
-                       schedule_.fresh_buffer_name(function_, name));
-  }
-
-  Ptr<Var> variable(const char* what) {
-    const std::string name = fmt::format("{}_{}", loop_.loop_var->name, what);
-    return var(schedule_.fresh_loop_name(function_, name), type_);
-  }
-
-  Schedule& schedule_;
-  std::uint32_t function_;
-  const For loop_;
-  DataType type_;
-  std::int64_t parts_;
-  Expr cost_;
-  Ptr<Buffer> ends_;  ///< Where parts end: part p has the iterations from ends[p] to ends[p + 1].
-  Ptr<Buffer> work_;  ///< Of all iterations; of those before the one that is counted.
+  const For& loop_;
+  const For& inner_;
+  std::vector<Ptr<Var>> own_;  ///< What the inner loop's body defines.
+  std::vector<ElementUpdate> updates_;
+  std::string why_;
 };
 
 /// Refuses where the loop's bounds, which will be in memory, are needed to tell whether there is
@@ -176,6 +151,36 @@ std::optional<Refusal> refuse_domains_of(const Schedule& schedule, LoopRV handle
       }
     }
   }
+  return {};
+}
+
+/// Plans parts that end inside of iterations, or refuses them.
+std::optional<Refusal> plan_cuts(const Schedule& schedule, InspectSplitPlan& plan) {
+  const For& loop = schedule.get(plan.loop);
+  const auto fail = [&](std::string why) {
+    return Refusal{&loop_is_of_updates, {Argument(plan.loop), Argument(std::move(why))}};
+  };
+  const auto* inner = loop.body.as<For>();
+  if (!inner) return fail("its body is not a loop alone");
+  const LoopRV inside = child_loops(schedule, schedule.node(plan.loop))[0];
+  if (inner->kind != ForKind::serial || !inner->annotations.empty()) {
+    return fail("the loop inside is not a plain serial one");
+  }
+  if (is_left_early(schedule, inside)) return fail("the loop inside may be left early");
+  for (const Expr* bound : {&inner->min, &inner->extent, &inner->step}) {
+    if (may_change(*bound, loop.body)) return fail("the loop changes bounds of the one inside");
+  }
+  auto updates = UpdateFinder(loop, *inner).find();
+  if (auto* why = std::get_if<std::string>(&updates)) return fail(std::move(*why));
+  plan.updates = std::get<std::vector<ElementUpdate>>(std::move(updates));
+  for (const ElementUpdate& update : plan.updates) {
+    const bool rounds = update.combiner == Combiner::sum || update.combiner == Combiner::product;
+    if (rounds && update.buffer->dtype.is_float()) {
+      plan.reordered_reduction = Argument(update.buffer->name);
+    }
+  }
+  plan.cost = max(cast(i64, inner->extent), int_imm(i64, 0));
+  plan.cuts_iterations = true;
   return {};
 }
 
@@ -203,9 +208,16 @@ Planned<InspectSplitPlan> plan_inspect_split(const Schedule& schedule,
     }
   }
   if (auto refusal = refuse_domains_of(schedule, arguments.loop)) return *std::move(refusal);
-  Expr cost = CostFinder(loop).find();
-  if (!cost.defined()) return Refusal{&costs_differ, {handle, handle}};
-  return InspectSplitPlan{arguments.loop, arguments.parts, std::move(cost)};
+  InspectSplitPlan plan{arguments.loop, arguments.parts};
+  if (arguments.cut_iterations) {
+    if (auto refusal = plan_cuts(schedule, plan)) return *std::move(refusal);
+  } else {
+    plan.cost = CostFinder(loop).find();
+    if (!plan.cost.defined()) return Refusal{&costs_differ, {handle, handle}};
+  }
+  plan.has_own_elements = loop.kind == ForKind::parallel &&
+                          schedule.known_facts().has_independent_iterations(arguments.loop);
+  return plan;
 }
 
 Handles<LoopRV> commit_inspect_split(Schedule& schedule, InspectSplitPlan&& plan) {
@@ -214,12 +226,13 @@ Handles<LoopRV> commit_inspect_split(Schedule& schedule, InspectSplitPlan&& plan
   const std::uint32_t function = schedule.function_of(node);
   const SpanScope span(schedule.span_from(schedule.get(plan.loop).span));
   const Ptr<Var> inner = schedule.get(plan.loop).loop_var;
-  const Ptr<Var> part =
-      var(schedule.fresh_loop_name(function, inner->name + "_part"), inner->dtype);
-  Inspector inspector(schedule, plan);
-  schedule.replace(node, inspector.statements(part));
-  for (const Ptr<Buffer>& buffer : inspector.buffers()) allocate_in(schedule, block, buffer);
-  return {loop_of_var(schedule, function, part), loop_of_var(schedule, function, inner)};
+  const WorkParts made =
+      work_parts(schedule, function,
+                 {schedule.get(plan.loop), plan.parts, std::move(plan.cost), plan.cuts_iterations,
+                  std::move(plan.updates), plan.has_own_elements});
+  schedule.replace(node, made.statement);
+  for (const Ptr<Buffer>& buffer : made.buffers) allocate_in(schedule, block, buffer);
+  return {loop_of_var(schedule, function, made.part), loop_of_var(schedule, function, inner)};
 }
 
 }  // namespace loopsmith

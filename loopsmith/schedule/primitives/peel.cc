@@ -58,7 +58,9 @@ std::vector<PeeledPart> parts_of(const Schedule& schedule, const PeelArguments& 
                           ? floormod(zero - cast(type, loop.min), int_imm(type, arguments.align))
                           : int_imm(type, arguments.first);
   const Expr first = analyzer.simplify(min(wanted, all));
-  const Expr last = analyzer.simplify(min(int_imm(type, arguments.last), all - first));
+  const Expr last = arguments.last == 0
+                        ? zero
+                        : analyzer.simplify(min(int_imm(type, arguments.last), all - first));
   const Expr rest = analyzer.simplify(may_be_below ? all - wanted : all - first - last);
   std::vector<PeeledPart> parts;
   const auto add = [&](const Expr& before, const Expr& extent, std::string suffix) {

@@ -8,6 +8,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/dependence_cache.h"
+#include "loopsmith/schedule/legality/pure_updates.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/queries/must_write_region.h"
@@ -18,47 +19,6 @@
 
 namespace loopsmith {
 namespace {
-
-/// The combiner by which all of `stmt` that accesses a buffer updates it; or why there is none.
-///
-/// Theorem. Let all accesses to a buffer while a loop runs be updates `x = x + e` by one operation
-/// that is associative and commutative, where e, the index and the condition read no element of it.
-/// Then what an element holds after the loop is what it held before, combined with all e in any
-/// order; so the e of one iteration may be combined first, from the neutral element.
-std::variant<Combiner, std::string> only_combiner(const Stmt& stmt, const Ptr<Buffer>& buffer) {
-  std::optional<Combiner> found;
-  std::string why;
-  const auto reads_it = [&](const Ref& ref) {
-    bool reads = false;
-    pre_order_visit(ref, [&](const Ref& part) {
-      const auto* load = part.as<BufferLoad>();
-      reads = reads || (load && load->buffer->data.same_as(buffer->data));
-      return !reads;
-    });
-    return reads;
-  };
-  pre_order_visit(stmt, [&](const Ref& ref) {
-    if (!why.empty()) return false;
-    const auto* load = ref.as<BufferLoad>();
-    const auto* store = ref.as<BufferStore>();
-    if (load && load->buffer->data.same_as(buffer->data)) why = "it reads an element";
-    if (!store || !store->buffer->data.same_as(buffer->data)) return why.empty();
-    const auto accumulation = accumulation_of(*store);
-    if (!accumulation || store->predicate.defined()) {
-      why = "it stores an element that is no sum, product or extreme of what was there";
-    } else if (reads_it(accumulation->operand) || std::ranges::any_of(store->indices, reads_it)) {
-      why = "an update reads an element";
-    } else if (found && *found != accumulation->combiner) {
-      why = "updates are of several kinds";
-    } else {
-      found = accumulation->combiner;
-    }
-    return false;
-  });
-  if (!why.empty()) return why;
-  if (!found) return "it does not update it at all";
-  return *found;
-}
 
 /// True when a statement before the loop is certain to write all of the buffer, which its owner
 /// allocates.

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A loop that is cut into parts of equal work, which is counted before it runs.
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "loopsmith/ir/accumulation.h"
+#include "loopsmith/schedule/schedule.h"
+
+namespace loopsmith {
+
+/// The annotation of a parallel loop that cuts one of independent iterations into parts: no two of
+/// its iterations meet in elements that move with loops whose bounds are read from memory.
+inline constexpr std::string_view own_elements_key = "own_elements";
+
+/// What the iterations of the inner loop all update: an element of their outer iteration.
+struct ElementUpdate {
+  Ptr<Buffer> buffer;
+  Combiner combiner = Combiner::sum;
+  std::vector<Expr> indices;
+};
+
+struct WorkPartsRequest {
+  For loop;
+  std::int64_t parts = 0;
+  Expr cost;  ///< Of an iteration, int64, in terms of the loop's variable; not negative.
+  /// Parts may end inside of an iteration, whose body is a loop that makes these updates alone.
+  bool cuts_iterations = false;
+  std::vector<ElementUpdate> updates = {};
+  bool has_own_elements = false;  ///< Iterations never meet: the parts are annotated so.
+};
+
+struct WorkParts {
+  Stmt statement;
+  Ptr<Var> part;                     ///< Of the loop over the parts.
+  std::vector<Ptr<Buffer>> buffers;  ///< To be allocated around.
+};
+
+/// Makes the statements; names are fresh in that function.
+WorkParts work_parts(Schedule& schedule, std::uint32_t function, WorkPartsRequest request);
+
+}  // namespace loopsmith

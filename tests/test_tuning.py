@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from loopsmith.tuning.worker import Attempt, Check, Duel, Job, Outcome, Request
+from loopsmith.tuning.workload import difference
 
 import loopsmith as ls
 from loopsmith import te, tir, tuning
@@ -497,3 +498,28 @@ def test_build_searches_in_the_background(tmp_path: Path):
     assert isinstance(ls.build(scheduled, tune="background"), ls.Module)
     with pytest.raises(ls.UserError, match="tune is 'now'"):
         ls.build(twice(), tune="now")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32"])
+def test_results_may_differ_by_rounding(dtype: str):
+    wanted = np.arange(1, 1001).astype(dtype)
+    rounded, wrong = wanted.copy(), wanted.copy()
+    rounded[7] += np.spacing(rounded[7]) if wanted.dtype.kind == "f" else 0
+    wrong[7] += 100 if dtype == "float16" else 1
+    assert difference([wanted, 3], [rounded, 3], False) is None
+    assert "argument 0 at (7,)" in (difference([wanted], [wrong], False) or "")
+    assert (difference([wanted], [rounded], True) is None) == (wanted.dtype.kind == "i")
+
+
+def test_what_is_no_number_differs_from_numbers_alone():
+    wanted, got = np.ones(1000, "float32"), np.ones(1000, "float32")
+    got[5] = np.nan
+    assert "(5,)" in (difference([wanted], [got], False) or "")
+    assert "(5,)" in (difference([got], [wanted], False) or "")
+    wanted[5] = np.nan
+    assert difference([wanted], [got], False) is None
+    wanted[6], got[6], got[7] = np.inf, np.inf, 2
+    assert "(7,)" in (difference([wanted], [got], False) or "")
+    got[6], got[7] = -np.inf, 1
+    assert "(6,)" in (difference([wanted], [got], False) or "")
+    assert difference([np.zeros((0, 3))], [np.zeros((0, 3))], False) is None

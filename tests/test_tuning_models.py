@@ -123,3 +123,52 @@ class _Quick:
         if isinstance(request, Check):
             return Outcome()
         return Outcome([0.5], [1.0])
+
+
+def test_times_are_predicted_for_the_sizes_of_the_arguments():
+    n = te.var("n")
+    a = te.placeholder((n,), name="A")
+    func = te.create_prim_func([a, te.compute((n,), lambda i: a[i] + 1.0, name="B")])
+    predicted: list[float] = []
+
+    class Noting(tuning.AnalyticModel):
+        def predict(self, func: Any) -> float:
+            predicted.append(super().predict(func))
+            return predicted[-1]
+
+    for size in (100, 1_000_000):
+        arguments = [np.zeros(size, "float32"), np.zeros(size, "float32")]
+        ls.tune(func, trials=2, arguments=arguments, model=Noting(TARGET), search="random")
+        if size == 100:
+            short = min(predicted)
+            predicted.clear()
+    assert min(predicted) > 20 * short
+
+
+def test_a_model_that_learns_is_told_of_the_sizes_of_the_arguments():
+    n = te.var("n")
+    a = te.placeholder((n,), name="A")
+    func = te.create_prim_func([a, te.compute((n,), lambda i: a[i] + 1.0, name="B")])
+    learned: list[str] = []
+
+    class Listening:
+        def predict(self, func: Any) -> float:
+            return 1.0
+
+        def learn(self, func: Any, seconds: float) -> None:
+            learned.append(func.script())
+
+    arguments = [np.zeros(1234, "float32"), np.zeros(1234, "float32")]
+    ls.tune(func, trials=2, arguments=arguments, model=Listening(), search="random")
+    assert learned and all("1234" in text for text in learned)
+
+
+def test_what_a_model_likes_is_left_for_the_next_batch():
+    space = tuning.Space(product(), tuning.generated)
+    search = tuning.EvolutionarySearch(space, 0, tuning.AnalyticModel(TARGET))
+    proposed = [search.propose() for _ in range(search.batch_size)]
+    left = [candidate.key for _, _, candidate in search.left]
+    assert len(left) == search.pool_size
+    assert not {each.key for each in proposed if each} & set(left)
+    later = [search.propose() for _ in range(4 * search.batch_size)]
+    assert {each.key for each in later if each} & set(left)

@@ -50,6 +50,10 @@ struct Body {
   std::size_t pivot() const { return begin - 1; }
 };
 
+bool is_carried(const Access& access, std::size_t loop) {
+  return !access.carried.empty() && access.carried[loop];
+}
+
 bool is_unit_or_fixed(const Access& access, std::size_t loop) {
   const Motion& motion = access.motions[loop];
   return motion.is_known && (motion.distinct <= 1 || (motion.stride == 1 && motion.is_even));
@@ -59,7 +63,8 @@ bool is_unit_or_fixed(const Access& access, std::size_t loop) {
 /// element loaded.
 bool is_vectorizable(const Statement& statement, std::size_t loop) {
   return std::ranges::all_of(statement.accesses, [&](const Access& access) {
-    return is_unit_or_fixed(access, loop) && (!access.is_store || moves(access, loop));
+    return is_unit_or_fixed(access, loop) && (!access.is_store || moves(access, loop)) &&
+           !is_carried(access, loop);
   });
 }
 
@@ -104,6 +109,20 @@ double moved_in(const Statement& statement, const Access& access, const Body& bo
   return count * std::ceil(body.lanes * access.bytes / std::max(machine.vector_bytes, 1));
 }
 
+/// How many operations of a body wait for each other, since each loads what the last one stored.
+double carried_in(const Statement& statement, const Body& body) {
+  double longest = 0;
+  for (const Access& access : statement.accesses) {
+    if (!body.has_pivot() || !is_carried(access, body.pivot())) continue;
+    double count = 1;
+    for (std::size_t i = body.begin; i < statement.loops.size(); ++i) {
+      if (is_carried(access, i)) count *= statement.loops[i].extent;
+    }
+    longest = std::max(longest, count);
+  }
+  return longest;
+}
+
 /// What a body takes in each iteration of the loop around it.
 double cycles_of_body(const Statement& statement, const Body& body, const CpuModel& machine) {
   double loads = 0;
@@ -137,7 +156,7 @@ double cycles_of_body(const Statement& statement, const Body& body, const CpuMod
   const double operations = (work.simple + work.conditions) * vectors;
   const double slow =
       (work.divisions * cycles_of_division + work.functions * cycles_of_function) * vectors;
-  double chain = 0;
+  double chain = latency_of_sum * carried_in(statement, body);
   if (accumulates) {
     double sums = 1;  // Of one accumulator, one after another.
     for (std::size_t i = body.begin; i < statement.loops.size(); ++i) {

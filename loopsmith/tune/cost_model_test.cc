@@ -62,6 +62,30 @@ TEST(cost_model, starts_no_threads_for_little) {
   EXPECT_LT(10 * copy("T.vectorized"), copy("T.parallel"));
 }
 
+/// A loop of a million iterations, each of which stores one element.
+double over_a_million(const std::string& store) {
+  return estimate(function("A: T.Buffer((1000001,), \"float32\")",
+                           "    for i in range(1000000):\n      " + store + "\n"),
+                  machine);
+}
+
+TEST(cost_model, lets_an_iteration_wait_for_what_the_last_one_stored) {
+  const double recurrence = over_a_million("A[i + 1] = A[i] * T.float32(2)");
+  EXPECT_LT(3 * over_a_million("A[i] = A[i] * T.float32(2)"), recurrence);
+  EXPECT_LT(3 * over_a_million("A[i] = A[i + 1] * T.float32(2)"), recurrence);
+}
+
+TEST(cost_model, runs_recurrences_in_turns) {
+  const auto rows = [](const std::string& row, const std::string& column) {
+    return estimate(function("A: T.Buffer((8, 1001), \"float32\")",
+                             "    for " + row + ":\n      for " + column +
+                                 ":\n        A[r, i + 1] = A[r, i] + T.float32(1)\n"),
+                    machine);
+  };
+  EXPECT_LT(2 * rows("i in range(1000)", "r in T.unroll(8)"),
+            rows("r in range(8)", "i in range(1000)"));
+}
+
 TEST(cost_model, prefers_tiles_that_are_whole) {
   const auto tiled = [](const std::string& rows, const std::string& guard) {
     return product("    for i0 in range(" + rows +

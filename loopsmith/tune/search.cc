@@ -20,6 +20,7 @@ constexpr int generations = 2;
 constexpr std::size_t elite = 12;      ///< How many of the quickest have descendants.
 constexpr std::size_t chunk = 16;      ///< So many candidates are drawn at once.
 constexpr std::size_t attempts = 200;  ///< In a row, without a new program: there are hardly any.
+constexpr double worth_a_try = 30;     ///< Times what the best is predicted to take.
 constexpr double fresh_share = 0.25;   ///< Of candidates, without parents.
 constexpr double mutated_share = 0.8;  ///< Of those with parents; the others are crossed.
 
@@ -53,13 +54,14 @@ void in_threads(std::size_t count, const std::function<void(std::size_t)>& task)
 }
 
 Search::Search(Ptr<PrimFunc> func, Space space, const CpuModel& machine, std::uint64_t seed,
-               bool is_concurrent, std::vector<Decisions> starts)
+               bool is_concurrent, std::vector<Decisions> starts, Substitution sizes)
     : func_(std::move(func)),
       space_(std::move(space)),
       machine_(machine),
       random_(seed),
       is_concurrent_(is_concurrent),
-      starts_(std::move(starts)) {}
+      starts_(std::move(starts)),
+      sizes_(std::move(sizes)) {}
 
 Search::Plan Search::plan(const std::vector<Trace>& parents) {
   std::uniform_real_distribution<double> share(0, 1);
@@ -85,7 +87,8 @@ std::optional<Candidate> Search::carry_out(const Plan& plan) const {
     made.hash = to_string(structural_hash(made.func));
     LowerOptions options;
     options.vector_bits = machine_.vector_bytes * 8;
-    made.predicted = estimate(made.func, machine_, options);
+    const Stmt body = sizes_.empty() ? made.func->body : substitute(made.func->body, sizes_);
+    made.predicted = estimate(with_body(made.func, body), machine_, options);
     return made;
   } catch (const UserError&) {
     return {};  // What was drawn is no schedule, or it cannot be lowered.
@@ -143,8 +146,10 @@ std::vector<Candidate> Search::next_batch(std::size_t size) {
   }
   if (pool.size() > size) {  // One is any.
     const auto last = static_cast<std::ptrdiff_t>(size) - 1;
-    std::uniform_int_distribution<std::ptrdiff_t> any(last,
-                                                      static_cast<std::ptrdiff_t>(pool.size()) - 1);
+    const auto slow = std::ranges::upper_bound(pool, worth_a_try * pool.front().predicted, {},
+                                               &Candidate::predicted);
+    std::uniform_int_distribution<std::ptrdiff_t> any(
+        last, std::max<std::ptrdiff_t>(slow - pool.begin() - 1, last));
     std::iter_swap(pool.begin() + last, pool.begin() + any(random_));
   }
   // What is not proposed may come again.

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/rules/cpu_model.h"
 #include "loopsmith/tune/decisions.h"
 #include "loopsmith/tune/spaces/space.h"
@@ -34,8 +35,9 @@ void in_threads(std::size_t count, const std::function<void(std::size_t)>& task)
 class Search {
  public:
   /// Several threads draw from a space that `is_concurrent`. What `starts` decide is tried first.
+  /// Times are predicted for `sizes`, the values of symbolic ones.
   Search(Ptr<PrimFunc> func, Space space, const CpuModel& machine, std::uint64_t seed,
-         bool is_concurrent, std::vector<Decisions> starts = {});
+         bool is_concurrent, std::vector<Decisions> starts = {}, Substitution sizes = {});
 
   /// The next candidates, at most `size`; none where nothing new is found any more.
   std::vector<Candidate> next_batch(std::size_t size);
@@ -64,6 +66,7 @@ class Search {
   std::mt19937_64 random_;
   bool is_concurrent_;
   std::vector<Decisions> starts_;
+  Substitution sizes_;
   std::set<std::string> known_;
   std::vector<Measured> measured_;  ///< The quickest first.
 };

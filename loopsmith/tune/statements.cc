@@ -117,6 +117,10 @@ class Collector {
                              are_same_indices(load->indices, store.indices);
         if (is_same) statement.accesses.front().is_accumulator = true;
         add_access(statement, load->buffer, load->indices, false, is_same);
+        if (load->buffer.get() == store.buffer.get() && !is_same) {
+          statement.accesses.back().carried =
+              loops_carrying(store.indices.back(), load->indices.back());
+        }
       }
       return true;
     };
@@ -168,6 +172,24 @@ class Collector {
       access.motions.push_back(motion_of(indices.back(), i));
     }
     statement.accesses.push_back(std::move(access));
+  }
+
+  /// Which loops load by one index what their iteration before has stored by the other: the first
+  /// iteration of loops inside, what was stored in the same or in the last of them.
+  std::vector<bool> loops_carrying(const Expr& stored, const Expr& loaded) {
+    std::vector<bool> carrying(loops_.size());
+    Assignment before = assignment_;
+    for (std::size_t i = 0; i < loops_.size(); ++i) before.numbers[i].second = firsts_[i];
+    Assignment last = before;
+    for (std::size_t loop = loops_.size(); loop-- > 0;) {
+      Assignment next = before;
+      ++next.numbers[loop].second;
+      const auto value = value_of(loaded, next);
+      carrying[loop] = value && loops_[loop].extent > 1 &&
+                       (value == value_of(stored, before) || value == value_of(stored, last));
+      last.numbers[loop].second += static_cast<std::int64_t>(loops_[loop].extent) - 1;
+    }
+    return carrying;
   }
 
   /// How an index moves with a loop, from its values in some iterations.

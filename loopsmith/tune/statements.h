@@ -35,6 +35,7 @@ struct Access {
   int bytes = 4;                ///< Of an element.
   double buffer_bytes = 0;      ///< Of the whole buffer.
   std::vector<Motion> motions;  ///< One for each loop.
+  std::vector<bool> carried;    ///< By loop: a load of what the iteration before has stored.
 };
 
 /// What a statement computes, in operations on elements.

@@ -61,6 +61,20 @@ void require_processor(const Target& target) {
       target.text());
 }
 
+/// The symbolic sizes that arguments have.
+Substitution sizes_of(const PrimFunc& func, const std::vector<NDArray>& arguments) {
+  Substitution sizes;
+  for (std::size_t k = 0; k < std::min(func.params.size(), arguments.size()); ++k) {
+    const Ptr<Buffer>& buffer = func.buffer_map[k];
+    if (!buffer || buffer->shape.size() != arguments[k].shape().size()) continue;
+    for (std::size_t axis = 0; axis < buffer->shape.size(); ++axis) {
+      const Expr& size = buffer->shape[axis];
+      if (size.is<Var>()) sizes.emplace(size, int_imm(size.dtype(), arguments[k].shape()[axis]));
+    }
+  }
+  return sizes;
+}
+
 class Tuner {
  public:
   Tuner(const Ptr<PrimFunc>& func, const StartedSpace& space, const SearchOptions& options)
@@ -72,7 +86,7 @@ class Tuner {
             options.arguments.empty() ? random_arguments(*func, options.seed) : options.arguments,
             by_default_),
         search_(func, space.space, cpu_model_of(options.target, options.build), options.seed,
-                space.is_concurrent, space.starts) {}
+                space.is_concurrent, space.starts, sizes_of(*func, options.arguments)) {}
 
   Best run() {
     const auto begin = std::chrono::steady_clock::now();

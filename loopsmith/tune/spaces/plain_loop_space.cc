@@ -5,6 +5,7 @@
 
 #include "loopsmith/schedule/primitives/distribute.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
+#include "loopsmith/schedule/primitives/merge_siblings.h"
 #include "loopsmith/schedule/primitives/normalize_nest.h"
 #include "loopsmith/schedule/primitives/parallel_scan.h"
 #include "loopsmith/schedule/primitives/relatives.h"
@@ -24,13 +25,26 @@ bool make_parallel(Schedule& schedule, LoopRV loop) {
   return parallel.attempt(schedule, loop).has_value();
 }
 
-void make_vectors(Schedule& schedule, LoopRV loop) {
+/// The innermost loop of vectors, or nothing where there are none.
+std::optional<LoopRV> make_vectors(Schedule& schedule, LoopRV loop) {
   Candidates candidates{0};
   candidates.insert(candidates.end(), std::begin(lane_counts), std::end(lane_counts));
   const ExprRV lanes = sample(schedule, std::move(candidates));
-  if (schedule.get(lanes) == 0) return;
+  if (schedule.get(lanes) == 0) return {};
   const auto parts = split.attempt(schedule, loop, {infer, lanes});
-  if (parts) vectorize.attempt(schedule, (*parts)[1]);
+  if (!parts || !vectorize.attempt(schedule, (*parts)[1])) return {};
+  return (*parts)[1];
+}
+
+/// Runs some iterations of a loop together, innermost: what they have in common is loaded once.
+void jam(Schedule& schedule, LoopRV outer, LoopRV inner, std::optional<LoopRV> vectors) {
+  const std::int64_t factor = choose(schedule, {1, 1, 2, 4, 8});
+  if (factor == 1) return;
+  const auto parts = split.attempt(schedule, outer, {infer, factor});
+  if (!parts) return;
+  const LoopRV together = (*parts)[1];
+  const Loops order = vectors ? Loops{inner, together, *vectors} : Loops{inner, together};
+  if (reorder.attempt(schedule, order)) unroll.attempt(schedule, together);
 }
 
 bool serial(Schedule&, LoopRV) {
@@ -46,9 +60,66 @@ bool parallel_chunks(Schedule& schedule, LoopRV loop) {
   return is_parallel;
 }
 
+/// Lets a thread run several parts in turns: where one waits for its last sum, the others go on.
+void run_in_turns(Schedule& schedule, LoopRV parts, std::int64_t streams) {
+  const auto groups = split.attempt(schedule, parts, {infer, streams});
+  if (!groups) return;
+  LoopRV part = (*groups)[1];
+  const auto apart = distribute.attempt(schedule, part);  // From what each part starts with.
+  if (apart && !apart->empty()) part = apart->back();
+  const Handles<LoopRV> inner = get_child_loops(schedule, part);
+  if (inner.size() == 1) reorder.attempt(schedule, {inner[0], part});
+  unroll.attempt(schedule, part);
+  make_parallel(schedule, (*groups)[0]);
+}
+
 bool scan(Schedule& schedule, LoopRV loop) {
+  if (!parallel_scan.can_apply(schedule, {.loop = loop})) return false;
   const std::int64_t length = choose(schedule, {512, 1024, 2048, 4096, 8192, 16384, 65536});
-  return parallel_scan.attempt(schedule, loop, length).has_value();
+  // Iterations whose values stay in a cache until they are read again.
+  const std::int64_t block = choose(schedule, {0, 1 << 16, 1 << 18});
+  const std::int64_t streams = choose(schedule, {1, 2, 4, 8});
+  const auto blocks = block == 0 ? std::nullopt : split.attempt(schedule, loop, {infer, block});
+  const auto made = parallel_scan.attempt(schedule, blocks ? (*blocks)[1] : loop, length);
+  if (!made) return false;
+  if (streams > 1) {
+    if (happens(schedule, 1, 2)) run_in_turns(schedule, made->front(), streams);
+    run_in_turns(schedule, made->back(), streams);
+  }
+  return true;
+}
+
+/// A loop, and loops down to the innermost, each alone inside of the one before.
+Loops chain_from(Schedule& schedule, LoopRV loop) {
+  Loops chain{loop};
+  for (;;) {
+    const Handles<LoopRV> inner = get_child_loops(schedule, chain.back());
+    if (inner.size() != 1) return chain;
+    chain.push_back(inner[0]);
+  }
+}
+
+/// Moves blocks of the innermost loops, which are vectors, outside of the loop: columns that do not
+/// need each other.
+bool columns_outside(Schedule& schedule, LoopRV loop) {
+  const std::int64_t lanes = choose(schedule, {8, 16, 32, 64});
+  Loops columns;
+  for (const LoopRV each : get_child_loops(schedule, loop)) {
+    Loops chain = chain_from(schedule, each);
+    const auto parts = split.attempt(schedule, chain.back(), {infer, lanes});
+    if (!parts) return false;
+    vectorize.attempt(schedule, (*parts)[1]);
+    columns.push_back((*parts)[0]);
+    if (chain.size() == 1) continue;
+    chain.back() = columns.back();
+    std::ranges::rotate(chain, chain.end() - 1);
+    if (!reorder.attempt(schedule, chain)) return false;
+  }
+  if (columns.empty()) return false;
+  std::optional<LoopRV> column = columns[0];
+  if (columns.size() > 1) column = merge_siblings.attempt(schedule, columns);
+  if (!column || !reorder.attempt(schedule, {*column, loop})) return false;
+  return make_parallel(schedule, *column);
 }
 
 /// Lets diagonals follow each other, and the iterations of one run at once.
@@ -68,8 +139,8 @@ bool interchanged(Schedule& schedule, LoopRV loop) {
 }
 
 using Strategy = bool (*)(Schedule&, LoopRV);
-constexpr Strategy strategies[] = {serial, make_parallel, parallel_chunks,
-                                   scan,   wavefront,     interchanged};
+constexpr Strategy strategies[] = {serial,    make_parallel, parallel_chunks, scan,
+                                   wavefront, interchanged,  columns_outside};
 
 /// The loop, or what it is made into first.
 Loops parts_of_loop(Schedule& schedule, LoopRV loop) {
@@ -90,8 +161,10 @@ void vectorize_inside(Schedule& schedule, LoopRV loop) {
   const auto inner = get_child_loops.attempt(schedule, loop);
   if (!inner) return;
   for (const LoopRV each : *inner) {
+    if (schedule.get(each).kind != ForKind::serial) continue;
     if (get_child_loops(schedule, each).empty()) {
-      make_vectors(schedule, each);
+      const std::optional<LoopRV> vectors = make_vectors(schedule, each);
+      if (inner->size() == 1) jam(schedule, loop, each, vectors);
     } else {
       vectorize_inside(schedule, each);
     }

@@ -71,6 +71,18 @@ Ptr<PrimFunc> running_sums() {
       "            B[i, j] = B[i, j - 1] + A[i, j]\n");
 }
 
+Ptr<PrimFunc> triangular_solve() {
+  return parse_function(
+      "@T.prim_func\n"
+      "def main(L: T.Buffer((20, 20), \"float32\"), X: T.Buffer((20, 32), \"float32\")):\n"
+      "    for i in range(20):\n"
+      "        for k in range(i):\n"
+      "            for c in range(32):\n"
+      "                X[i, c] = X[i, c] - L[i, k] * X[k, c]\n"
+      "        for d in range(32):\n"
+      "            X[i, d] = X[i, d] * L[i, i]\n");
+}
+
 /// Draws schedules of a program, each of which has to give the program's results; how many programs
 /// they are.
 std::size_t draw(const Ptr<PrimFunc>& func, const Space& space, int draws) {
@@ -126,6 +138,18 @@ TEST(GeneratedSpace, draws_partial_results_of_sums) {
 
 TEST(GeneratedSpace, draws_scans_of_loops_without_blocks) {
   EXPECT_GE(draw(running_sums(), generated_space, 12), 6U);
+}
+
+TEST(GeneratedSpace, draws_columns_outside_of_what_they_need_in_order) {
+  EXPECT_GE(draw(triangular_solve(), generated_space, 60), 30U);
+  int outside = 0;
+  for (int seed = 1; seed <= 100; ++seed) {
+    Schedule schedule(triangular_solve(), seed * std::int64_t{123456789} % 2147483647);
+    generated_space(schedule);
+    const std::string text = script(schedule.func());
+    outside += text.find("c_0 in T.parallel(") < text.find(" i in range(20)") ? 1 : 0;
+  }
+  EXPECT_GE(outside, 2);
 }
 
 TEST(GeneratedSpaceForGpu, draws_tiles_in_shared_memory) {

@@ -18,8 +18,10 @@ def generated(sch: Schedule) -> None:
     The others are tiled, made parallel and vectorized. Which of these is a sample.
 
     Loops without blocks may be brought into normal form or distributed over their statements; each
-    part is then a scan of several threads, a wavefront, parallel with or without chunks,
-    interchanged, or left as it is, and its innermost loops may become vectors.
+    part is then a scan of several threads, which may run several parts in turns, a wavefront,
+    parallel with or without chunks, interchanged, run column by column with the columns outside, or
+    left as it is. Its innermost loops may become vectors, and iterations of the loop around them
+    may run together.
     """
     _core.generated_space(sch)
 

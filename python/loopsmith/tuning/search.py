@@ -74,6 +74,8 @@ class Search(ABC):
         How many draws were no legal schedule, by what was said.
     started
         The candidates with which the space starts, once one was asked for.
+    left
+        Candidates that the model likes, and that were not proposed yet.
     rng
         What to draw with.
     """
@@ -82,6 +84,7 @@ class Search(ABC):
     batch_size = 10
     elite = 12  # How many of the quickest have descendants.
     chunk_size = 16  # So many candidates are drawn at once, by several threads.
+    worth_a_try = 30.0  # Times what the best is predicted to take; any one takes no longer.
     threads = len(os.sched_getaffinity(0))
     max_attempts = 200  # In a row, without a new program: there are no more, or hardly any.
 
@@ -97,6 +100,7 @@ class Search(ABC):
         self._batch: list[Candidate] = []
         self._starts: list[Sequence[Decision]] = list(space.starts)
         self.started: list[Candidate] = []
+        self.left: list[Ranked] = []
         self._measured: list[tuple[float, int, Trace]] = []
         self._expected = ExpectedGain()
 
@@ -134,6 +138,7 @@ class Search(ABC):
         """Leave out a candidate that another search proposed."""
         self._known.add(candidate.key)
         self._batch = [each for each in self._batch if each.key != candidate.key]
+        self.left = [ranked for ranked in self.left if ranked[2].key != candidate.key]
 
     def remember(self, program: str, trace: Trace, seconds: float | None) -> None:
         """Take note of a candidate of an earlier search, by the hash of its program."""
@@ -164,16 +169,22 @@ class Search(ABC):
     def chosen(self, pool: Sequence[Ranked], near: Sequence[Ranked]) -> list[Candidate]:
         """Return a batch: some of `near`, which comes of what was measured, the best, and any one.
 
-        What is not chosen may be drawn again.
+        What is not chosen may be drawn again, but for the best of it, which is `left` for the next
+        pool, unless a model that learns will say something else of it by then.
         """
         found = [candidate for _, _, candidate in near[: self.batch_size // 3]]
         found += [candidate for _, _, candidate in pool if candidate not in found]
-        rest = found[self.batch_size - 1 :]
+        predicted = {id(candidate): seconds for seconds, _, candidate in pool}
+        longest = self.worth_a_try * min(predicted.values(), default=0.0)
+        rest = [each for each in found[self.batch_size - 1 :] if predicted[id(each)] <= longest]
         found = found[: self.batch_size - 1]
         if rest:
             found.append(self.rng.choice(rest))
         self._known.difference_update(candidate.key for _, _, candidate in pool)
-        self._known.update(candidate.key for candidate in found)
+        if self._model and not self.is_learning:
+            chosen = {id(candidate) for candidate in found}
+            self.left = [each for each in pool if id(each[2]) not in chosen][: self.pool_size]
+        self._known.update(each.key for each in [*found, *(each for _, _, each in self.left)])
         self.expect(pool)
         return found
 

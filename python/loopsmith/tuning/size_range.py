@@ -137,6 +137,19 @@ def size_variables(func: PrimFunc) -> dict[str, Var]:
     return found
 
 
+def sizes_of(func: PrimFunc, arguments: Sequence[Any]) -> dict[str, int]:
+    """Return the symbolic sizes, and the whole numbers, that arguments have, by name."""
+    found: dict[str, int] = {}
+    for param, argument in zip(func.params, arguments):
+        buffer = func.buffer_map.get(param)
+        extents: Sequence[Any] = [param] if buffer is None else buffer.shape
+        values = [argument] if buffer is None else getattr(argument, "shape", ())
+        for extent, value in zip(extents, values):
+            if isinstance(extent, Var) and "int" in extent.dtype:
+                found.setdefault(extent.name, int(value))
+    return found
+
+
 def _weighted(name: str, spec: SizeSpec, count: int) -> dict[int, float]:
     if isinstance(spec, int):
         return {spec: 1.0}

@@ -11,9 +11,9 @@ from .search import Candidate, Ranked, Search
 class EvolutionarySearch(Search):
     """Breeds candidates of the quickest that were measured, and of those that a model likes best.
 
-    For each batch, a pool is drawn of the space, bred of the quickest that were measured, and for
-    some generations of those of the pool that are predicted to be quickest: by a change of one
-    decision, or a cross of two.
+    For each batch, a pool is what was left of the last one, or drawn of the space, bred of the
+    quickest that were measured, and for some generations of those of the pool that are predicted to
+    be quickest: by a change of one decision, or a cross of two.
     """
 
     generations = 2
@@ -22,7 +22,7 @@ class EvolutionarySearch(Search):
         """Return some that are near to what was measured, the best of the pool, and any one."""
         measured = self.quickest
         near = self.bred(measured, [], self.batch_size * 2) if measured else []
-        parents, pool = measured, list(near)
+        parents, pool = measured, [*near, *self.left]
         for generation in range(self.generations if self.has_model else 1):
             pool = self.bred(parents, pool, len(near) + (generation + 1) * self.pool_size)
             parents = [candidate.trace for _, _, candidate in pool[: self.elite]] + measured
@@ -36,7 +36,7 @@ class AnnealedSearch(Search):
     For each batch, walkers start at the quickest that were measured, or anywhere. Each step changes
     one decision, and is taken if the model predicts no more time, or else with the probability
     ``exp(-d / t)``, where ``d`` is by how much the logarithm grows. The temperature ``t`` falls
-    from `hottest` to `coldest`. All that were seen are the pool.
+    from `hottest` to `coldest`. The pool is all that were seen, and what was left of the last one.
     """
 
     walkers = 12
@@ -49,7 +49,7 @@ class AnnealedSearch(Search):
         measured = self.quickest
         near = self.bred(measured, [], self.walkers) if measured else []
         walking = list(near) or self.bred([], [], self.walkers)
-        pool = list(walking)
+        pool = [*walking, *self.left]
         for step in range(self.steps if self.has_model and walking else 0):
             share = step / max(self.steps - 1, 1)
             temperature = self.hottest * (self.coldest / self.hottest) ** share

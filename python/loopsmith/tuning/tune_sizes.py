@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from .. import _core
@@ -12,6 +12,7 @@ from .._core import PrimFunc
 from .model import Model
 from .search import Mutator, Search
 from .size_range import DrawnSizes, SizeSpec, drawn_sizes, size_variables
+from .sized_model import with_sizes
 from .sizes_task import SizesTask
 from .space import Space
 from .task import RunsCandidates
@@ -19,28 +20,6 @@ from .worker import Job
 
 DRAWN = 8
 """So many sizes are drawn, about."""
-
-
-@dataclass(frozen=True)
-class SizedModel:
-    """A model that takes the sizes of a function for numbers."""
-
-    model: Model
-    sizes: Mapping[str, int]
-
-    @property
-    def is_concurrent(self) -> bool:
-        """Whether threads may ask it at once."""
-        return getattr(self.model, "is_concurrent", False)
-
-    def predict(self, func: PrimFunc) -> float:
-        """Return how long a call with these sizes will take."""
-        values: dict[Any, Any] = {
-            variable: _core.IntImm(variable.dtype, self.sizes[name])
-            for name, variable in size_variables(func).items()
-            if name in self.sizes
-        }
-        return self.model.predict(_core.substitute(func, values))
 
 
 def points_of(func: PrimFunc, specs: Mapping[str, SizeSpec], seed: int) -> list[DrawnSizes]:
@@ -80,7 +59,7 @@ def sizes_task(
     first, *others = [arguments(point.sizes) for point in points]
     whole = replace(job, arguments=first, others=others)
     searches = [
-        strategy(space, seed + number, model and SizedModel(model, point.sizes), mutator)
+        strategy(space, seed + number, model and with_sizes(model, point.sizes), mutator)
         for number, point in enumerate(points)
     ]
     return SizesTask(space.func, points, searches, make_runner(whole), variants, begun)

@@ -25,8 +25,9 @@ from .roofline import limit_of
 from .runner import Runner
 from .search import Mutator, Search
 from .share import AnyTask, next_task
-from .size_range import SizeSpec, is_ranged
+from .size_range import SizeSpec, is_ranged, sizes_of
 from .sized import TunedSizes
+from .sized_model import with_sizes
 from .space import Space, SpaceFunction
 from .strategies import SEARCHES
 from .task import RunsCandidates, Task
@@ -204,7 +205,8 @@ def tune(
             job = Job(each.func, target_text, options, used, memory, is_strict, reference)
             own = runner or stack.enter_context(Runner(job, timeout))
             weight = float((weights or {}).get(name, 1.0))
-            proposing = strategy(each, seed, ranking, mutator)
+            own_model = ranking and with_sizes(ranking, sizes_of(each.func, used))
+            proposing = strategy(each, seed, own_model, mutator)
             log = None
             if store is not None:
                 log = TrialLog(store, f"{key_of(each.func)} {key} {each.name}")

@@ -45,7 +45,7 @@ def test_names_that_are_not_there_say_what_to_do(tvm: Any) -> None:
     )
     assert not hasattr(tvm.te, "no_such_name")
     with pytest.raises(
-        AttributeError, match=r"transform\.MakePackedAPI is not provided: ls.run_pa"
+        AttributeError, match=r"transform\.MakePackedAPI is not provided: ls.build ch"
     ):
         tvm.tir.transform.MakePackedAPI
     with pytest.raises(ImportError, match=r"there is no module tvm\.relay here: graphs of"):

@@ -164,6 +164,12 @@ def test_pooling_agrees_with_numpy(tvm: Any) -> None:
             return nn.pool2d(data, (2, 2), (2, 2), (1, 1), (0, 0, 0, 0), kind)
 
         np.testing.assert_allclose(computed(tvm, pooled, IMAGES), expected, rtol=1e-5)
+        from tvm.topi.nn.pooling import pool
+
+        def by_old_name(data: Any, kind: str = kind) -> Any:
+            return pool(data, (2, 2), (2, 2), (0, 0, 0, 0), kind)
+
+        np.testing.assert_allclose(computed(tvm, by_old_name, IMAGES), expected, rtol=1e-5)
     found = computed(tvm, lambda d: nn.global_pool(d, "avg"), IMAGES)
     np.testing.assert_allclose(found, IMAGES.mean((2, 3), keepdims=True), rtol=1e-5)
     with pytest.raises(ValueError, match="pool2d: pool_type is 'min', not 'max' or 'avg'"):

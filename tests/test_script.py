@@ -237,6 +237,8 @@ def test_macros_take_names_from_where_they_stand() -> None:
     def add_there(buffer, i):
         buffer[i] = buffer[i] + offset
 
+    assert add.hygienic and not add_there.hygienic
+
     def make() -> tir.PrimFunc:
         offset = 10
 

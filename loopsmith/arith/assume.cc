@@ -115,9 +115,11 @@ void Simplifier::assume_congruent(Term a, Term b) {
   };
   learn(a, knowledge_.modular(b));
   const TermNode node = terms_[a];
-  const bool is_remainder = node.kind == Kind::floormod && terms_.is_constant(node.b);
-  if (is_remainder && terms_.is_constant(b)) {
-    learn(node.a, modular(terms_[node.b].value, terms_[b].value));
+  const bool is_remainder = node.kind == Kind::floormod || node.kind == Kind::mod;
+  if (is_remainder && terms_.is_constant(node.b) && terms_.is_constant(b)) {
+    // However the quotient is rounded, x and c2 differ by a multiple of c1.
+    const std::int64_t divisor = terms_[node.b].value;
+    if (divisor > 0) learn(node.a, modular(divisor, terms_[b].value));
   }
 }
 

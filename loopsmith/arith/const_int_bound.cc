@@ -44,6 +44,12 @@ ConstIntBound whole(const ConstIntBound& a) {
   return a.is_empty() ? ConstIntBound{} : a;
 }
 
+/// What a divisor may be, which is not 0: nothing where it can only be that.
+ConstIntBound divisor(const ConstIntBound& b) {
+  const ConstIntBound any = whole(b);
+  return {any.min_value == 0 ? 1 : any.min_value, any.max_value == 0 ? -1 : any.max_value};
+}
+
 /// `a` divided by a `b` of one sign. With `toward_zero` false, rounded down.
 ConstIntBound divide_one_sign(const ConstIntBound& a, const ConstIntBound& b, bool toward_zero) {
   const auto corner = [&](std::int64_t x, std::int64_t y) -> Wide {
@@ -137,8 +143,8 @@ ConstIntBound trunc_divide(const ConstIntBound& a, const ConstIntBound& b) {
 
 ConstIntBound floor_modulo(const ConstIntBound& left, const ConstIntBound& right) {
   const ConstIntBound a = whole(left);
-  const ConstIntBound b = whole(right);
-  if (b.is_point() && b.min_value == 0) return {};
+  const ConstIntBound b = divisor(right);
+  if (b.is_empty()) return {};
   if (b.min_value > 0) {
     if (a.is_non_negative()) {
       return a.max_value < b.min_value
@@ -163,8 +169,8 @@ ConstIntBound floor_modulo(const ConstIntBound& left, const ConstIntBound& right
 
 ConstIntBound trunc_modulo(const ConstIntBound& left, const ConstIntBound& right) {
   const ConstIntBound a = whole(left);
-  const ConstIntBound b = whole(right);
-  if (b.is_point() && b.min_value == 0) return {};
+  const ConstIntBound b = divisor(right);
+  if (b.is_empty()) return {};
   if (a.is_non_negative() && b.min_value > 0 && a.max_value < b.min_value) return a;
   // |result| < max |b|, with the sign of a.
   const Wide widest = std::max(-Wide{b.min_value}, Wide{b.max_value});

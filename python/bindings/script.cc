@@ -9,6 +9,7 @@
 #include "bindings/ir_detail.h"
 #include "bindings/script_values.h"
 #include "loopsmith/script/builder.h"
+#include "loopsmith/script/lowering.h"
 #include "loopsmith/script/other_words.h"
 #include "loopsmith/script/parse.h"
 #include "loopsmith/script/words.h"
@@ -283,6 +284,7 @@ void bind_script(nb::module_& m) {
         return WordObject{word};
       });
   nb::class_<MacroObject>(m, "ScriptMacro", "Lines that are inlined where they are called.")
+      .def_prop_ro("hygienic", [](const MacroObject& self) { return self.definition->is_hygienic; })
       .def(
           "__get__",
           [](nb::handle self, nb::handle instance, nb::handle) -> nb::object {

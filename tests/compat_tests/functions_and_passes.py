@@ -254,7 +254,6 @@ def test_pass_badcfg():
             pass
 
 
-
 def test_pass_instr():
     @tvm.instrument.pass_instrument
     class C:
@@ -286,6 +285,101 @@ def test_what_a_block_loads_is_not_handed_on():
     known = {buffer.data: buffer for buffer in (block.reads[0].buffer, block.writes[0].buffer)}
     reads, writes, opaque = tir.analysis.get_block_access_region(block, known)
     assert [each.buffer.name for each in (*reads, *writes)] == ["B", "C"] and not opaque
+
+
+X = tir.transform
+
+
+@T.prim_func
+def rows(a: T.handle, b: T.handle):
+    A = T.match_buffer(a, (8, 32))
+    B = T.match_buffer(b, (8,))
+    for i in T.thread_binding(8, "blockIdx.x"):
+        for k in T.thread_binding(32, "threadIdx.x"):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    B[vi] = 0.0
+                B[vi] = B[vi] + A[vi, vk]
+
+
+def test_passes_make_of_a_reduction_over_threads_what_runs():
+    mod = tvm.IRModule({"main": rows})
+    passes = (X.LowerCrossThreadReduction(), X.LowerInitBlock(), X.ConvertBlocksToOpaque(),
+              X.LowerOpaqueBlock(), X.UnifyThreadBinding(), X.ThreadSync("shared"),
+              X.FlattenBuffer(), X.MergeSharedMemoryAllocations(), X.NarrowDataType(32),
+              X.InjectPrefetch(), X.InjectDoubleBuffer(), X.HoistIfThenElse(), X.HoistExpression(),
+              X.LowerIntrin(), X.RemoveNoOp())  # fmt: skip
+    text = tvm.transform.Sequential(passes)(mod).script()
+    assert "T.block" not in text and "T.tvm_storage_sync" in text and text.count("threadIdx.x") == 1
+
+
+def test_a_pass_over_loops_says_that_blocks_are_there():
+    mod = tvm.IRModule({"main": rows})
+    for made in (X.ThreadSync("shared"), X.UnifyThreadBinding(), X.InjectVirtualThread()):
+        with pytest.raises(tvm.TVMError, match="looks at loops, and block B is still there: run"):
+            made(mod)
+    for wrong in (lambda: X.ThreadSync("global"), lambda: X.NarrowDataType(16)):
+        with pytest.raises(TypeError, match="takes no such options here"):
+            wrong()
+
+
+@T.prim_func
+def marked(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), n: T.int32):
+    T.evaluate(T.assume(n > 3))
+    assert n > 4, "too small"
+    for i in range(8):
+        with T.block("x"):
+            vi = T.axis.spatial(8, i)
+            A[vi] = T.undef(dtype="float32")
+            B[vi] = 1.0
+
+
+def test_passes_that_leave_statements_out():
+    mod = tvm.IRModule({"main": marked})
+    assert "assert" not in X.SkipAssert()(mod).script()
+    assert "T.assume" in X.SkipAssert()(mod).script()
+    assert "T.assume" not in X.RemoveAssume()(mod).script()
+    assert "T.undef" not in X.RemoveStoreUndef()(mod).script()
+    bare = X.ConvertBlocksToOpaque()(mod)["main"].script()
+    assert "T.axis" not in bare and "B[i] = T.float32(1)" in bare
+
+
+def test_passes_that_look_at_the_target():
+    is_entry = X.AnnotateEntryFunc()(tvm.IRModule({"main": elementwise}))["main"].attrs
+    assert is_entry["tir.is_entry_func"]
+    both = X.AnnotateEntryFunc()(tvm.IRModule({"a": elementwise, "b": elementwise}))
+    assert "tir.is_entry_func" not in both["a"].attrs
+    for_gpu = tvm.IRModule({"main": elementwise.with_attr("target", tvm.target.Target("cuda"))})
+    with pytest.raises(
+        RuntimeError, match="Memory verification failed.*\n.*Did you forget to bind?"
+    ):
+        X.VerifyMemory()(for_gpu)
+    scheduled = X.DefaultGPUSchedule()(for_gpu)
+    assert scheduled["main"].script().count("threadIdx.x") == 1
+    X.VerifyMemory()(scheduled)
+    for_cpu = tvm.IRModule({"main": elementwise})
+    same(X.DefaultGPUSchedule()(X.VerifyMemory()(for_cpu)), for_cpu)
+
+
+def test_functions_of_the_host_get_arrays():
+    @tvm.register_func("test.scale_by", override=True)
+    def scale_by(x, out):
+        assert x.shape == (4,) and x.device == tvm.cpu()
+        tvm.nd.array(x.asnumpy() * 3).copyto(out)
+        out.copyfrom(out.numpy() + 1)
+        assert x.copyto(tvm.cpu()).numpy().tolist() == [0, 1, 2, 3]
+
+    @tvm.register_func
+    def doubled_number(x):
+        return 2 * x
+
+    assert tvm.get_global_func("doubled_number")(4) == 8
+    A = te.placeholder((4,), name="A")
+    B = te.extern((4,), [A], lambda i, o: tir.call_packed("test.scale_by", i[0], o[0]), name="B")
+    a, b = tvm.nd.array(range(4)), tvm.nd.empty((4,))
+    tvm.build(te.create_schedule(B.op), [A, B])(tvm.nd.array(a.numpy().astype("float32")), b)
+    assert b.numpy().tolist() == [1, 4, 7, 10]
 
 
 if __name__ == "__main__":

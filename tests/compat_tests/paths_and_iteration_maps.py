@@ -268,5 +268,11 @@ def test_iter_map_solve():
     assert r.src_to_dst is not None
 
 
+def test_iter_map_as_a_list():
+    found = arith.detect_iter_map([x * 4 + y], {x: tvm.ir.Range(0, 3), y: tvm.ir.Range(0, 4)})
+    assert len(found) == 1 and found[0].args[0].extent == 12
+    assert len(arith.detect_iter_map([x * 5 + y], {x: tvm.ir.Range(0, 3), y: tvm.ir.Range(0, 4)})) == 0
+
+
 if __name__ == "__main__":
     tvm.testing.main()

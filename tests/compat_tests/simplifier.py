@@ -207,5 +207,46 @@ def test_remainders_of_negative_multiples():
         assert tvm.ir.structural_equal(got, after), (str(before), str(got))
 
 
+def test_remainders_tell_of_what_they_are_of():
+    analyzer = arith.Analyzer()
+    with analyzer.constraint_scope(tir.EQ(tmod(x, 4), 3)):
+        found = analyzer.modular_set(x + 2)
+        assert (found.coeff, found.base) == (4, 1)
+        with analyzer.constraint_scope(tir.EQ(tmod(x, 3), 2)):
+            found = analyzer.modular_set(x)
+            assert (found.coeff, found.base) == (12, 11)
+
+
+def test_bounds_without_a_limit():
+    bound, open_end = arith.ConstIntBound, arith.ConstIntBound.POS_INF
+    analyzer = arith.Analyzer()
+    analyzer.update(x, bound(-open_end, 7))
+    analyzer.update(y, bound(-3, 2))
+    rows = [(x * y, -open_end, open_end), (tir.min(x, y), -open_end, 2), (tir.max(x, y), -3, 7)]
+    for expr, low, high in rows:
+        found = analyzer.const_int_bound(expr)
+        assert (found.min_value, found.max_value) == (low, high), str(expr)
+    analyzer.update(x, bound(0, 7), override=True)
+    found = analyzer.const_int_bound(tir.min(x, y))
+    assert (found.min_value, found.max_value) == (-3, 2)
+
+
+def test_a_divisor_is_not_zero():
+    analyzer = arith.Analyzer()
+    analyzer.update(x, arith.ConstIntBound(0, 9))
+    analyzer.update(y, arith.ConstIntBound(0, arith.ConstIntBound.POS_INF))
+    for remainder in (flm(x, y), tmod(x, y)):
+        found = analyzer.const_int_bound(remainder)
+        assert (found.min_value, found.max_value) == (0, 9)
+
+
+def test_sets_of_the_first_generations():
+    known = arith.intset_interval(2, 5)
+    assert (known.min().value, known.max().value) == (2, 5)
+    lanes = arith.intset_vector(tir.Ramp(4, 1, 4))
+    assert (lanes.min().value, lanes.max().value) == (4, 7)
+    assert tir.analysis.expr_deep_equal(tir.const(3), 3)
+
+
 if __name__ == "__main__":
     tvm.testing.main()

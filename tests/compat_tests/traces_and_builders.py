@@ -168,8 +168,6 @@ def test_trace_exprrv2():
     assert len(s.get_loops("B")) == 3
 
 
-
-
 def test_ir_builder_else_err():
     ib = tvm.tir.ir_builder.create()
     with pytest.raises(RuntimeError):
@@ -323,6 +321,60 @@ def test_places_in_sequences():
     inside = state.get_sref(root.body[1].body)
     assert inside.seq_index == -1 and state.get_sref(root).seq_index == -1
     assert inside.parent.same_as(state.get_sref(root.body[1]))
+
+
+def test_outputs_and_decisions():
+    sch = tir.Schedule(elementwise, seed=1)
+    assert [sch.get(block).name_hint for block in sch.get_output_blocks()] == ["C"]
+    drawn = sch.get(sch.sample_categorical([5, 7], [0.5, 0.5]))
+    (decision,) = sch.trace.decisions.values()
+    assert [5, 7][decision.value] == drawn
+
+
+REFUSED = {
+    "ancestor of block": lambda sch, b, c: sch.compute_at(b, sch.get_loops(b)[0]),
+    "requires all the producer": lambda sch, b, c: sch.reverse_compute_at(b, sch.get_loops(c)[0]),
+    "is out of range": lambda sch, b, c: sch.cache_read(b, 5, "local"),
+    "storage scope .* is invalid": lambda sch, b, c: sch.cache_read(b, 0, "nowhere"),
+    "not allocated by a block": lambda sch, b, c: sch.set_scope(c, 0, "local"),
+    "-1 or none": lambda sch, b, c: sch.split(sch.get_loops(b)[0], [None, None]),
+    "reorder indices are invalid": lambda sch, b, c: sch.reorder_block_iter_var(b, [0, 0]),
+    "does not operate on the root": lambda sch, b, c: sch.compute_inline(sch.get_block("root")),
+    "violates condition": lambda sch, b, c: sch.rfactor(sch.get_loops(b)[0], 0),
+    "introduce padding": lambda sch, b, c: sch.transform_layout(
+        b, ("write", 0), lambda i, j: (i // 5, i % 5, j)
+    ),
+    'The "bind" cannot be fulfilled': lambda sch, b, c: sch.bind(
+        sch.get_loops(sch.get_block("sum"))[0], "blockIdx.x"
+    ),
+}
+
+
+@T.prim_func
+def summed(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), C: T.Buffer((), "float32")):
+    D = T.alloc_buffer((8,))
+    for k in range(8):
+        with T.block("sum"):
+            vk = T.axis.reduce(8, k)
+            with T.init():
+                C[()] = 0.0
+            C[()] = C[()] + A[vk]
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            D[vi] = A[vi]
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = D[vi]
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_refusals_have_the_words_that_tests_look_for(words):
+    sch = tir.Schedule(summed if "bind" in words else elementwise)
+    blocks = sch.get_block("B"), sch.get_block("C")
+    with pytest.raises(tir.ScheduleError, match=words):
+        REFUSED[words](sch, *blocks)
 
 
 if __name__ == "__main__":

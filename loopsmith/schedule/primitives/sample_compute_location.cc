@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::int64_t inlined = -2, root = -1;  // Decisions that are no loops.
 
-/// The loops of the first consumer that are around all of them, with their numbers; up to its last
-/// spatial loop, or up to a spatial loop in its reduction.
+/// The loops of the first consumer that are around all of them, with their numbers: up to a spatial
+/// loop in its reduction, else up to its last spatial loop.
 std::vector<std::pair<std::int64_t, LoopRV>> loops_of_consumers(const Schedule& schedule,
                                                                 BlockRV block) {
   const auto consumers = consumers_of(schedule, block);
@@ -32,8 +32,8 @@ std::vector<std::pair<std::int64_t, LoopRV>> loops_of_consumers(const Schedule& 
     if (binds_axis(first, var, IterType::comm_reduce)) {
       is_in_reduction = true;
     } else if (binds_axis(first, var, IterType::data_par)) {
+      end = is_in_reduction ? i : i + 1;
       if (is_in_reduction) break;
-      end = i + 1;
     }
   }
   std::vector<std::pair<std::int64_t, LoopRV>> found;

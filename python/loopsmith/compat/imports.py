@@ -61,6 +61,12 @@ _PARTS = {
     "tir.schedule.trace": "tir.schedule.instruction",
     "tir.stmt": "tir",
     "topi.math": "topi",
+    "topi.nn.conv2d": "topi.nn_convolutions",
+    "topi.nn.dense": "topi.nn",
+    "topi.nn.elemwise": "topi.nn",
+    "topi.nn.pad": "topi.nn",
+    "topi.nn.pooling": "topi.nn_pools",
+    "topi.nn.softmax": "topi.nn",
     "topi.utils": "topi.shapes",
 }
 

@@ -30,6 +30,10 @@ _WAYS = {
     "of a module one after the other",
     "tvm.te.hybrid": "script reads loops; for all else, write @T.prim_func, and te.extern_primfunc",
     "tvm.IRModule.functions": "module[name] gives a function by its name",
+    "tvm.build_config": "say of a loop what is to be done with it, s[x].pragma(axis, "
+    "'auto_unroll_max_step', 16), and of a buffer how it lies: decl_buffer(offset_factor=1)",
+    "tvm.tir.ProducerRealize": "memory of a stage is allocated (tir.Allocate) and declared "
+    "(tir.DeclBuffer)",
     "tvm.tir.any_dim": "write te.var() for a size that is not known",
     "tvm.topi": "write it as te.compute; te.nn has the operators that most programs need",
     "tvm.topi.generic": "ls.build schedules by rule what has no schedule",
@@ -54,6 +58,50 @@ _WAYS = {
     "tvm.parser": "tvm.script.from_source reads a program from a text",
     "tvm.instrument": "ls.build(..., timings={}) tells the time of each pass of a lowering",
 }
+
+
+_PASSES = {
+    "ls.build checks and takes arguments by itself; calls of functions of the host stay": (
+        "CombineContextCall LegalizePackedCalls LowerDeviceStorageAccessInfo LowerTVMBuiltin "
+        "MakePackedAPI MakeUnpackedAPI"
+    ),
+    "ls.build parts a program into what the host does and kernels": (
+        "AnnotateDeviceRegions DecorateDeviceScope LowerDeviceKernelLaunch SplitHostDevice"
+    ),
+    "ls.build moves a loop over threads to the launch that it belongs to; UnifyThreadBinding makes "
+    "one loop of each axis": "LiftThreadBinding RemapThreadAxis",
+    "LowerCrossThreadReduction writes what threads exchange, too": "LowerThreadAllreduce",
+    "ls.build finds fragments of tensor cores and the layout of their operands": (
+        "InferFragment InjectPermutedLayout TransformMmaBufferLayout"
+    ),
+    "ls.build exchanges values within a warp where memory is a warp's": "LowerWarpMemory",
+    "ls.build copies asynchronously for targets that do": (
+        "InjectPTXAsyncCopy InjectPTXLDG32 LowerAsyncDMA"
+    ),
+    "sch.cache_read makes a copy, whose loops are scheduled as any others": (
+        "InjectCopyIntrin LowerAutoCopy ManifestSharedMemoryLocalStage"
+    ),
+    "code generators compute narrow floats in wider ones": (
+        "BF16ComputeLegalize BF16StorageLegalize BF16Legalize BF16CastElimination BF16Promote "
+        "BF16TypeLowering FP8ComputeLegalize FP8StorageLegalize"
+    ),
+    "sch.rolling_buffer rolls a buffer": "InjectRollingBuffer",
+    "ls.build(checks=True) checks each access": "InstrumentBoundCheckers",
+    "ls.build(profile=True) times loops": "InstrumentProfileIntrinsics",
+    "debuggers are told of lines always": "InstallDebugSpans",
+    "there are no types but those of loopsmith.dtypes": "LowerCustomDatatypes",
+    "memory is global, shared or a thread's own": ("LowerVtcmAlloc TextureFlatten VerifyVTCMLimit"),
+    "constants stay in the function that has them": "ExtractPrimFuncConstants",
+    "sch.transform_layout changes a layout, and what it writes beyond": (
+        "ApplyLayoutTransforms ReduceBranchingThroughOvercompute UseAssumeToReduceBranches"
+    ),
+    "no processor here has another beside it": "CoProcSync LiftAttrScope",
+    "NarrowDataType(32) narrows what is known to fit": "ForceNarrowIndexToInt32",
+    "ls.build takes variables and pointers as they are": "ConvertSSA PointerValueTypeRewrite",
+    "Simplify writes divisions in one form": "RenormalizeSplitPattern",
+}
+_WAYS["tvm.target.build_config"] = _WAYS["tvm.build_config"]
+_WAYS |= {f"tvm.tir.transform.{one}": way for way, all_ in _PASSES.items() for one in all_.split()}
 
 
 def way_of(name: str) -> str:

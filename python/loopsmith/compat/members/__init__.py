@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from loopsmith import _core, te, tir
+from loopsmith import ScheduleError, _core, te, tir
 from loopsmith.script.ir_builder import IRBuilder
 
 from .buffers import access_ptr, offset_of, vload, vstore
@@ -38,11 +38,14 @@ from .modules import (
     set_function,
     update,
 )
+from .refusals import text_of_refusal
 from .schedules import (
     annotate_buffer_access,
+    decisions,
     func_working_on,
     get,
     get_block,
+    get_output_blocks,
     remove_rv,
     sref,
     state,
@@ -90,6 +93,9 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (_core.ConstIntBound, "NEG_INF", 1 - 2**63),
     (tir.For, "kind", property(loop_kind)),
     (tir.IterVar, "iter_type", property(axis_kind)),
+    (_core.IterMapResult, "__len__", lambda result: len(result.indices)),
+    (_core.IterMapResult, "__getitem__", lambda result, place: result.indices[place]),
+    (tir.Trace, "decisions", property(decisions)),
     (_core.Instruction, "kind", property(step_kind)),
     (IRBuilder, "same_as", lambda builder, other: builder is other),
     (tir.IRModule, "functions", property(Functions)),
@@ -116,11 +122,13 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.Schedule, "annotate_buffer_access", annotate_buffer_access),
     (tir.Schedule, "get_block", get_block),
     (tir.Schedule, "get_sblock", get_block),
+    (tir.Schedule, "get_output_blocks", get_output_blocks),
     (tir.Schedule, "state", property(state)),
     (tir.Schedule, "get_sref", sref),
     (tir.Schedule, "get", get),
     (tir.Schedule, "remove_rv", remove_rv),
     (tir.Schedule, "func_working_on", property(func_working_on)),
+    (ScheduleError, "__str__", text_of_refusal),
 ]
 
 

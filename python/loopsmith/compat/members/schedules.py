@@ -57,6 +57,27 @@ def get_block(sch: Any, name: str, func_name: str | None = None) -> Any:
     return _core_get_block(sch, name, func_name)
 
 
+_core_get_output_blocks: Any = tir.Schedule.get_output_blocks
+
+
+def get_output_blocks(sch: Any, scope_block: Any = "root") -> Any:
+    return _core_get_output_blocks(sch, scope_block)
+
+
+class Decision(int):
+    """A number that was drawn, which is its own `value`."""
+
+    value = property(int)
+
+
+_core_decisions: Any = vars(tir.Trace)["decisions"]
+
+
+def decisions(trace: Any) -> dict[Any, Any]:
+    drawn = _core_decisions.__get__(trace)
+    return {step: Decision(one) if type(one) is int else one for step, one in drawn.items()}
+
+
 _core_transform_layout: Any = tir.Schedule.transform_layout
 
 

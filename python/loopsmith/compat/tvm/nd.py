@@ -175,6 +175,32 @@ class NDArray:
         return f"<tvm.nd.NDArray shape={self.shape}, {self.device}>\n{self.numpy()!r}"
 
 
+class _Lent(np.ndarray):
+    """The memory of an array that a function of the host is called with."""
+
+    ctx = device = cpu(0)
+
+    def numpy(self) -> Any:
+        """Return its elements as an array of NumPy, a copy."""
+        return np.array(self)
+
+    asnumpy = numpy
+
+    def copyfrom(self, source_array: Any) -> _Lent:
+        """Take the elements of another array of this shape."""
+        NDArray(ls.from_dlpack(np.asarray(self))).copyfrom(source_array)
+        return self
+
+    def copyto(self, target: Any) -> Any:
+        """Copy the elements to another array, or to a new one on a device."""
+        return array(self, target) if isinstance(target, Device) else target.copyfrom(self)
+
+
+def lent(value: Any) -> Any:
+    """Return an array of NumPy with the methods of this module's arrays; all else as it is."""
+    return value.view(_Lent) if isinstance(value, np.ndarray) else value
+
+
 def empty(
     shape: Any, dtype: Any = "float32", device: Device = cpu(0), mem_scope: str | None = None
 ) -> NDArray:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import loopsmith as ls
-from loopsmith import InternalError, register_func
+from loopsmith import InternalError
 
 from ..missing import other_names
 from . import nd
@@ -58,6 +59,32 @@ ndarray = nd
 
 # Later generations call arrays tensors.
 Tensor, tensor, empty, from_dlpack = NDArray, nd.array, nd.empty, nd.from_dlpack
+
+
+def register_func(func_name: Any, f: Any = None, override: bool = False) -> Any:
+    """Register a function of the host; arrays come to it as those of this package.
+
+    Parameters
+    ----------
+    func_name
+        Its name; a function is registered under its own one.
+    f
+        The function; without, what comes back is a decorator.
+    override
+        Whether it takes the place of another one.
+    """
+    if callable(func_name):
+        f, func_name = func_name, func_name.__name__
+
+    def register(function: Any) -> Any:
+        @functools.wraps(function)
+        def called(*args: Any) -> Any:
+            return function(*(nd.lent(each) for each in args))
+
+        ls.register_func(func_name, called, override)
+        return function
+
+    return register if f is None else register(f)
 
 
 def get_global_func(name: str, allow_missing: bool = False) -> Any:

@@ -37,7 +37,8 @@ from .pattern import detect_common_subexpr
 DeduceBound = deduce_bound
 DetectLinearEquation = loopsmith.arith.detect_linear_equation
 DetectClipBound = loopsmith.arith.detect_clip_bound
-_IntervalSet = IntervalSet
+_IntervalSet = intset_interval = IntervalSet
+intset_vector = IntSet.vector
 
 __all__ = [
     "Analyzer",
@@ -65,6 +66,8 @@ __all__ = [
     "int_set",
     "int_solver",
     "intset",
+    "intset_interval",
+    "intset_vector",
     "iter_affine_map",
     "normalize_iter_map_to_expr",
     "pattern",

@@ -9,7 +9,7 @@ from typing import Any
 
 import loopsmith as ls
 import loopsmith.arith as core
-from loopsmith import tir
+from loopsmith import te, tir
 from loopsmith.arith import ModularSet, ProofStrength
 
 from ...missing import MissingName, other_names
@@ -52,6 +52,7 @@ class Analyzer(core.Analyzer):
     def __init__(self) -> None:
         super().__init__()
         self._bound: list[Any] = []
+        self._unlimited: list[Any] = []
 
     def bind(self, var: Any, expr: Any, allow_override: bool = False) -> None:
         """Let a variable be a value or one of a range, from here on.
@@ -78,15 +79,39 @@ class Analyzer(core.Analyzer):
         if not isinstance(info, core.ConstIntBound):
             raise MissingName(f"tvm.arith.Analyzer.update({type(info).__name__})")
         self._bound.append(var)
+        ends = (info.min_value, info.max_value)
+        if ends[0] == ends[1] and abs(ends[0]) == ConstIntBound.POS_INF:
+            info = core.ConstIntBound(ConstIntBound.NEG_INF, ConstIntBound.POS_INF)
+        self._unlimited = [each for each in self._unlimited if not var.same_as(each)]
+        if ConstIntBound.POS_INF in map(abs, ends):
+            self._unlimited.append(var)
         super().update(var, info, override)
 
     def const_int_bound(self, expr: Any) -> Any:
-        """Return constants between which an expression lies; a size has no greatest value."""
+        """Return constants between which an expression lies; a size has no greatest value.
+
+        What was said to have no limit has not that of its type either.
+        """
         found = super().const_int_bound(_node(expr))
         is_free = isinstance(expr, ls.tir.Var) and expr.is_size
         if is_free and not self.const_int_bound_is_bound(expr):
             return core.ConstIntBound(0, ConstIntBound.POS_INF)
-        return found
+        return self._without_limits(expr, found) if self._unlimited else found
+
+    def _without_limits(self, expr: Any, found: Any) -> Any:
+        """Return a bound whose ends are open where no more than the type limits them."""
+        used: list[Any] = []
+        tir.post_order_visit(
+            expr, lambda node: used.append(node) if isinstance(node, tir.Var) else None
+        )
+        if not any(var.same_as(each) for var in used for each in self._unlimited):
+            return found
+        highest = int(te.max_value(expr.dtype))
+        low, high = found.min_value, found.max_value
+        return core.ConstIntBound(
+            ConstIntBound.NEG_INF if low < -highest else low,
+            ConstIntBound.POS_INF if high >= highest else high,
+        )
 
     def const_int_bound_is_bound(self, var: Any) -> bool:
         """Return whether a variable was bound or updated."""

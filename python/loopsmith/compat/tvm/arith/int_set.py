@@ -72,6 +72,14 @@ class IntSet:
         """Return whether every integer is in it."""
         return self.known.is_everything()
 
+    def min(self) -> Any:
+        """Return the least value, as programs before 0.6 ask for it."""
+        return of_core(self.known).min_value
+
+    def max(self) -> Any:
+        """Return the greatest value, as programs before 0.6 ask for it."""
+        return of_core(self.known).max_value
+
 
 class IntervalSet(IntSet):
     """The integers from `min_value` to `max_value`, ends included."""

@@ -57,7 +57,7 @@ def verify_well_formed(obj: Any, assert_mode: bool = True) -> bool:
 
 def expr_deep_equal(lhs: Any, rhs: Any) -> bool:
     """Return whether two expressions have one structure and the same variables."""
-    return ls.structural_equal(lhs, rhs)
+    return ls.structural_equal(tir.const(lhs), tir.const(rhs))
 
 
 def undefined_vars(node: Any, defs: Any = ()) -> list[Any]:

@@ -11,38 +11,75 @@ from loopsmith import tir
 
 from ...missing import other_names
 from ..transform import Pass, function_pass
+from .checks import verify_memory
 
-__all__ = ["Apply", "BindTarget", "Filter", "prim_func_pass"]
+__all__ = [
+    "AnnotateEntryFunc",
+    "Apply",
+    "BindTarget",
+    "ConvertBlocksToOpaque",
+    "DefaultGPUSchedule",
+    "Filter",
+    "RemoveAssume",
+    "RemoveStoreUndef",
+    "SkipAssert",
+    "VerifyMemory",
+    "prim_func_pass",
+]
 
 # What a pass of `tvm` does, as passes of Loopsmith one after the other.
 _PASSES = {
     "CommonSubexprElimTIR": ("common_subexpressions",),
     "CompactBufferAllocation": ("compact_buffers",),
     "FlattenBuffer": ("flatten_buffers",),
+    "HoistExpression": ("hoist_invariants",),
+    "HoistIfThenElse": ("hoist_invariants",),
+    "InjectDoubleBuffer": ("software_pipeline",),
+    "InjectPrefetch": ("lower_prefetch",),
     "InjectSoftwarePipeline": ("software_pipeline",),
     "InjectVirtualThread": ("inject_virtual_threads",),
     "LoopPartition": ("loop_partition",),
+    "LowerCrossThreadReduction": ("thread_reductions",),
     "LowerInitBlock": ("lower_init",),
+    "LowerIntrin": ("lower_math",),
     "LowerMatchBuffer": ("lower_match_buffer",),
     "LowerOpaqueBlock": ("lower_blocks",),
+    "MergeDynamicSharedMemoryAllocations": ("plan_shared_pool",),
+    "MergeSharedMemoryAllocations": ("plan_shared_pool",),
+    "NarrowDataType": ("narrow_indices",),
     "PlanAndUpdateBufferAllocationLocation": ("plan_allocations",),
     "RemoveNoOp": ("remove_no_op",),
     "RewriteUnsafeSelect": ("rewrite_unsafe_select",),
     "Simplify": ("simplify",),
     "StorageFlatten": ("flatten_buffers",),
     "StorageRewrite": ("storage_rewrite",),
+    "ThreadSync": ("insert_barriers",),
+    "UnifyThreadBinding": ("unify_threads",),
     "UnrollLoop": ("unroll_loops",),
     "VectorizeLoop": ("vectorize_loops",),
 }
-_FLAGS = {"VectorizeLoop": 1, "StorageFlatten": 2, "LoopPartition": 0}
+_FLAGS = {
+    "NarrowDataType": (32,),
+    "StorageFlatten": (64, False),
+    "ThreadSync": ("shared", "shared.dyn", "warp"),
+    "VectorizeLoop": (True, False),
+}
+"""The values that the arguments of a pass may have."""
+
+_NEED_LOOPS = ("InjectDoubleBuffer", "InjectSoftwarePipeline", "InjectVirtualThread", "ThreadSync",
+               "UnifyThreadBinding")  # fmt: skip
+"""Passes that look at loops alone, and would find nothing in a function that has blocks."""
 
 
 def _maker(name: str) -> Callable[..., Pass]:
     def make(*flags: Any, **named: Any) -> Pass:
-        if named or len(flags) > _FLAGS.get(name, 0):
+        taken = _FLAGS.get(name, ())
+        if named or any(flag not in taken for flag in flags):
             raise TypeError(f"{name}() takes no such options here")
 
         def run(module: Any, _: Any = None) -> Any:
+            if name in _NEED_LOOPS:
+                _require_loops(name, module)
             for each in _PASSES[name]:
                 module = ls.run_pass(module, each)
             return module
@@ -53,6 +90,18 @@ def _maker(name: str) -> Callable[..., Pass]:
     make.__name__ = name
     make.__doc__ = f"Return the pass {name}: {', '.join(_PASSES[name])} of Loopsmith."
     return make
+
+
+def _require_loops(name: str, module: Any) -> None:
+    def visit(node: Any) -> None:
+        if isinstance(node, tir.BlockRealize):
+            raise ls.UserError(
+                f"{name} looks at loops, and block {node.block.name_hint} is still there: run "
+                "LowerOpaqueBlock before it"
+            )
+
+    for func in module.functions.values():
+        tir.post_order_visit(func.body, visit)
 
 
 for _name in _PASSES:
@@ -90,6 +139,106 @@ def Filter(fcond: Callable[[tir.PrimFunc], bool]) -> Pass:
 def BindTarget(target: Any) -> Pass:
     """Return the pass that says of each function what it is for."""
     return Apply(lambda func: func.with_attr("target", str(target)))
+
+
+def AnnotateEntryFunc() -> Pass:
+    """Return the pass that marks the only function of a module as the one to call."""
+
+    def run(module: Any, _: Any = None) -> Any:
+        if len(module.functions) != 1:
+            return module
+        return Apply(lambda func: func.with_attr("tir.is_entry_func", True))(module)
+
+    return Pass("tir.AnnotateEntryFunc", run)
+
+
+def VerifyMemory() -> Pass:
+    """Return the pass that refuses kernels whose arrays are accessed outside of threads."""
+
+    def checked(func: tir.PrimFunc) -> tir.PrimFunc:
+        if not verify_memory(func):
+            raise RuntimeError(
+                f"Memory verification failed: {func.name} accesses arrays of the device outside "
+                "of threads.\n  Did you forget to bind?"
+            )
+        return func
+
+    return Apply(checked)
+
+
+def DefaultGPUSchedule() -> Pass:
+    """Return the pass that schedules for a GPU, by rule, what is for one and has no threads."""
+
+    def scheduled(func: tir.PrimFunc) -> tir.PrimFunc:
+        return func if verify_memory(func) else _for_target(func)
+
+    return Apply(scheduled)
+
+
+def _for_target(func: tir.PrimFunc) -> tir.PrimFunc:
+    target = (func.attrs or {})["target"]
+    name = str(getattr(target, "value", target))
+    made: tir.PrimFunc = ls.default_schedule(func, name).func
+    return made
+
+
+def ConvertBlocksToOpaque() -> Pass:
+    """Return the pass that puts what the axes of blocks are bound to in their place."""
+
+    def opaque(node: Any) -> Any:
+        if not isinstance(node, tir.BlockRealize) or not node.iter_values:
+            return None
+        block = node.block
+        values: dict[Any, Any] = {
+            axis.var: value for axis, value in zip(block.iter_vars, node.iter_values)
+        }
+        bare = tir.replace(tir.substitute(block, values), iter_vars=[])
+        return tir.replace(node, block=bare, iter_values=[])
+
+    return Apply(lambda func: tir.rewrite(func, after=opaque))
+
+
+def SkipAssert() -> Pass:
+    """Return the pass that leaves assertions out."""
+
+    def without(node: Any) -> Any:
+        return node.body if isinstance(node, tir.AssertStmt) else None
+
+    return Apply(lambda func: tir.rewrite(func, after=without))
+
+
+def RemoveAssume() -> Pass:
+    """Return the pass that leaves ``T.assume`` out."""
+
+    def without(node: Any) -> Any:
+        is_one = isinstance(node, tir.Evaluate) and _is_call(node.value, "tir.assume")
+        return tir.Evaluate(0) if is_one else None
+
+    return _without(without)
+
+
+def RemoveStoreUndef() -> Pass:
+    """Return the pass that leaves stores of ``T.undef()`` out."""
+
+    def without(node: Any) -> Any:
+        is_one = isinstance(node, tir.BufferStore) and _is_call(node.value, "tir.undef")
+        return tir.Evaluate(0) if is_one else None
+
+    return _without(without)
+
+
+def _is_call(value: Any, name: str) -> bool:
+    return isinstance(value, tir.Call) and getattr(value.op, "name", "") == name
+
+
+def _without(left_out: Callable[[Any], Any]) -> Pass:
+    """Return a pass that replaces statements, and then what does nothing."""
+
+    def run(module: Any, _: Any = None) -> Any:
+        changed = Apply(lambda func: tir.rewrite(func, after=left_out))(module)
+        return ls.run_pass(changed, "remove_no_op")
+
+    return Pass("tir.RemoveNoOp", run)
 
 
 __getattr__ = other_names("tvm.tir.transform")

@@ -8,7 +8,7 @@ from typing import Any
 
 from loopsmith import te, tir
 
-__all__ = ["adaptive_pool", "global_pool", "pool1d", "pool2d", "pool3d"]
+__all__ = ["adaptive_pool", "global_pool", "pool", "pool1d", "pool2d", "pool3d"]
 
 
 def _windows_of(name: str, layout: str, letters: str) -> list[int]:
@@ -106,6 +106,21 @@ def pool2d(
     axes = _windows_of("pool2d", layout, "HW")
     return _pooled("pool2d", data, kernel, stride, dilation, padding, pool_type, ceil_mode, axes,
                    count_include_pad)  # fmt: skip
+
+
+def pool(
+    data: Any,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    pool_type: str,
+    ceil_mode: bool = False,
+    layout: str = "NCHW",
+    count_include_pad: bool = True,
+) -> Any:
+    """Return `pool2d` of neighbouring elements, as programs before 0.8 call it."""
+    return pool2d(data, kernel, stride, (1, 1), padding, pool_type, ceil_mode, layout,
+                  count_include_pad)  # fmt: skip
 
 
 def pool1d(

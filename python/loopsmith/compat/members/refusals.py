@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Words that tests of programs look for in what a schedule says when it refuses a step."""
+
+from __future__ import annotations
+
+from loopsmith import ScheduleError
+
+_WORDS = {
+    "aligned_buffer_is_allocated": "not allocated by a block",
+    "annotation_exists": "annotation key is not found",
+    "access_is_read_or_write": "Invalid buffer type",
+    "alignment_is_positive": "the factor is required to be positive",
+    "axes_have_loops_of_their_own": "bindings are not variables of outer loops",
+    "axis_is_of_the_buffer": "`axis` is out of range",
+    "block_has_no_init": "the block has init statement",
+    "block_has_the_buffer": "`buffer_index` is out of range",
+    "block_has_the_region": "`buffer_index` is out of range; Invalid buffer index array",
+    "block_is_complete_or_reduction": "not a complete or reduction block",
+    "block_is_einsum": "does not match the Einsum pattern",
+    "block_is_leaf": "not a leaf block",
+    "block_is_no_root": "does not operate on the root block",
+    "block_updates_the_buffer": "does not both read & write the buffer",
+    "body_is_one_store": "body pattern does not meet the condition for inlining; "
+    "only a single buffer region",
+    "body_pads": "expect the block to match padding pattern",
+    "buffer_has_no_views": "the buffer is a subregion of another; has opaque access",
+    "buffer_is_allocated": "not allocated by a block",
+    "buffer_is_used_by_index": "has opaque access",
+    "buffer_is_used_by_indices": "has opaque access",
+    "consumers_are_in_the_loop": "requires all the consumer(s) to be under the target loop",
+    "extents_are_independent": "the extent of a loop is dependent on another",
+    "factor_axis_is_in_range": "`factor_axis` is out of range",
+    "factor_is_positive": "All the constant factors are required to be positive",
+    "index_is_possible": "Cannot find the insertion point",
+    "index_map_uses_the_same_axes": "block itervars appeared in lhs and rhs of the index map do "
+    "not match",
+    "indices_are_unique": "indices are not a single point",
+    "instances_are_known": "required to have an affine binding; partial affine binding",
+    "loop_has_one_block": "required to have only one child block",
+    "loop_is_above_reduction": "the loop has to be higher than all the loops related to reduce "
+    "block var",
+    "loop_is_around_block": "expect the loop to be an ancestor of block",
+    "loop_is_in_scope": "the loop and the block have to be in the same block scope",
+    "loop_is_not_around": "the loop is not to be the ancestor of block",
+    "loop_is_of_reduction": "the loop is required not to be touched by any data parallel block "
+    "iter; or it is touched by both",
+    "loop_is_plain": "the loop has annotation or thread binding",
+    "loop_is_serial": "the loop is required to be `kSerial`",
+    "map_fits_the_axes": "number of parameters mismatch",
+    "map_is_bijective": "the index map is not bijective affine",
+    "nest_has_one_block": "required to have only one child block",
+    "nest_is_plain": "the block does not meet the requirements of rfactor",
+    "one_factor_is_inferred": "only one factor can be specified as -1 or none",
+    "one_input_is_computed": "only a single buffer region",
+    "order_is_a_permutation": "reorder indices are invalid",
+    "outer_bounds_are_outer": "dependent on an inner loop in the new order",
+    "outer_is_parent": "the outer loop is not the parent of inner loop",
+    "pad_value_fits": "Type mismatch; pad_value has outputs, should only have one output",
+    "padding_has_a_value": "the transformation would introduce padding at some indices",
+    "padding_is_positive": "the padding is not a list of n positive integers",
+    "producer_is_alone": "expects only a single producer block",
+    "producer_serves_all": "region cover is not complete",
+    "producers_are_in_the_loop": "requires all the producer(s) to be under the target loop",
+    "readers_read_elements": "has opaque access",
+    "reads_one_element": "not a single point",
+    "reducer_is_known": "No matched reducer",
+    "space_is_divisible": "can not be blockized",
+    "storage_scope_is_known": "The storage scope given is invalid",
+    "what_is_read_is_written": "region cover is not complete",
+}
+"""By the code of a refusal; several where programs have several of them."""
+
+
+_KINDS = ("parallel", "vectorize", "unroll", "bind")
+
+_core_text = ScheduleError.__str__
+
+
+def text_of_refusal(error: ScheduleError) -> str:
+    """Return what a refusal says, and these words under it."""
+    text = _core_text(error)
+    words = _WORDS.get(error.code, "")
+    if error.primitive in _KINDS and error.code == "step_keeps_results":
+        words = f'The "{error.primitive}" cannot be fulfilled with regard to block'
+    return f"{text}\n  in TVM's words: {words}" if words else text

@@ -178,7 +178,8 @@ class NDArray:
 class _Lent(np.ndarray):
     """The memory of an array that a function of the host is called with."""
 
-    ctx = device = cpu(0)
+    ctx: Any = cpu(0)
+    device: Any = cpu(0)
 
     def numpy(self) -> Any:
         """Return its elements as an array of NumPy, a copy."""

@@ -413,17 +413,6 @@ def test_loops_that_no_pattern_fits_are_bound(target: str) -> None:
     assert (square[::2] == 1).all() and (square[1::2] == 2).all()
 
 
-@gpu_devices.both
-def test_long_scans_run_in_parts(target: str) -> None:
-    gpu_devices.require(target)
-    module = ls.build(written(prefix_sum(5000, "int32")), target=target)
-    a, b = RNG.integers(-9, 9, 5000).astype("int32"), np.zeros(5000, "int32")
-    module(a, b)
-    np.testing.assert_array_equal(b, np.concatenate([[0], a[1:].cumsum()]))
-    # Totals, what the parts start with, the parts.
-    assert module.source(target).count("main_kernel_") >= 2
-
-
 def kernels(module: ls.Module, target: str) -> list[str]:
     head = "__kernel void" if target == "opencl" else "__global__ void"
     return [line for line in module.source(target).splitlines() if head in line]

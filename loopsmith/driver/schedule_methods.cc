@@ -153,9 +153,10 @@ Handles<BlockRV> ScheduleMethods::normalize_nest(const LoopArgument& loop) {
 }
 
 Handles<LoopRV> ScheduleMethods::parallel_scan(const LoopArgument& loop, std::int64_t length,
-                                               const std::optional<Annotation>& reducer) {
+                                               const std::optional<Annotation>& reducer,
+                                               std::int64_t tile) {
   return handles_in<LoopRV>(
-      call("parallel_scan", {value_of(loop), value_of(length), value_of(reducer)}));
+      call("parallel_scan", {value_of(loop), value_of(length), value_of(reducer), value_of(tile)}));
 }
 
 Handles<LoopRV> ScheduleMethods::inspect_split(const LoopArgument& loop, std::int64_t parts,

@@ -144,9 +144,12 @@ class ScheduleMethods {
   /// iterations a part has, rounded up to a multiple of 16; the parts run at once. `reducer`: How
   /// the value before is combined, where the loop does not tell: a CommReducer, as a
   /// te.comm_reducer gives it for some types. That it is associative, and its identity neutral, is
-  /// your word. None: what the block in the loop declares.
+  /// your word. None: what the block in the loop declares. `tile`: How many parts are a tile, whose
+  /// operands and values go through shared memory, so that neighbouring threads may load and store
+  /// neighbours; 0: there are no tiles.
   Handles<LoopRV> parallel_scan(const LoopArgument& loop, std::int64_t length = 4096,
-                                const std::optional<Annotation>& reducer = {});
+                                const std::optional<Annotation>& reducer = {},
+                                std::int64_t tile = 0);
   /// Splits a loop into parts with equal work where inner loops have different numbers of
   /// iterations, which are counted before the loop runs. Parallelize the loop first to have the
   /// parts run at once. `loop`: A loop around others whose numbers of iterations differ: rows of a

@@ -113,8 +113,8 @@ Handles<LoopRV> cut_into_parts(Schedule& schedule, const ParallelScanPlan& plan)
   const Expr starts = plan.guard.defined()
                           ? Analyzer().simplify(substitute(plan.guard, {{loop.loop_var, loop.min}}))
                           : Expr(true);
-  ScanParts made =
-      scan_parts(schedule, function, loop, plan.recurrence, plan.guard, plan.stores, plan.length);
+  ScanParts made = scan_parts(schedule, function, loop, plan.recurrence, plan.guard, plan.stores,
+                              plan.length, plan.tile);
   std::vector<Stmt> all{made.totals, made.carries, made.parts};
   if (made.last.defined()) all.push_back(made.last);
   Stmt result = seq(std::move(all));
@@ -152,6 +152,9 @@ Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
   if (arguments.length < 1 || arguments.length > 16777216) {
     return Refusal{&part_length_is_positive, {handle, Argument(arguments.length)}};
   }
+  if (arguments.tile < 0 || arguments.tile > 1024) {
+    return Refusal{&parts_of_tile_are_few, {handle, Argument(arguments.tile)}};
+  }
   const For& loop = schedule.get(arguments.loop);
   GuardedBody body = body_of_beginning(loop);
   auto stored = stored_body_of(body.body);
@@ -164,8 +167,8 @@ Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
   }
   auto recurrence = recurrence_of(loop, stored->stores, stored->reducer);
   if (!recurrence) return Refusal{&loop_has_a_recurrence, {handle}};
-  ParallelScanPlan plan{arguments.loop, arguments.length, std::move(body.guard),
-                        std::move(stored->stores), *std::move(recurrence)};
+  ParallelScanPlan plan{arguments.loop,        arguments.length,          arguments.tile,
+                        std::move(body.guard), std::move(stored->stores), *std::move(recurrence)};
   const Argument buffer(plan.recurrence.carried[0].buffer->name);
   if (!plan.recurrence.composition) {
     return Refusal{
@@ -176,6 +179,8 @@ Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
     return Refusal{&recurrence_inputs_stay, {handle, Argument((*changed)->name)}};
   }
   if (plan.recurrence.composition->rounds) plan.reordered_reduction = buffer;
+  const bool needs_values_before = plan.recurrence.statement > 0;
+  if (plan.tile > 0 && needs_values_before) return Refusal{&tiles_have_values_after, {handle}};
   Schedule after = schedule.snapshot();
   const Handles<LoopRV> loops = cut_into_parts(after, plan);
   for (const LoopRV each : {loops[0], loops[2]}) {

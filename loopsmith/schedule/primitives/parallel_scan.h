@@ -10,6 +10,7 @@ struct ParallelScanArguments {
   LoopRV loop;
   std::int64_t length = 4096;
   std::optional<Annotation> reducer = {};
+  std::int64_t tile = 0;
 
   static constexpr std::tuple parameters{
       Parameter{"loop", &ParallelScanArguments::loop,
@@ -20,12 +21,15 @@ struct ParallelScanArguments {
       Parameter{"reducer", &ParallelScanArguments::reducer,
                 "How the value before is combined, where the loop does not tell: a CommReducer, as "
                 "a te.comm_reducer gives it for some types. That it is associative, and its "
-                "identity neutral, is your word. None: what the block in the loop declares."}};
+                "identity neutral, is your word. None: what the block in the loop declares."},
+      Parameter{"tile", &ParallelScanArguments::tile,
+                "How many parts are a tile, whose operands and values go through shared memory, so "
+                "that neighbouring threads may load and store neighbours; 0: there are no tiles."}};
 };
 
 struct ParallelScanPlan {
   LoopRV loop;
-  std::int64_t length = 0;
+  std::int64_t length = 0, tile = 0;
   Expr guard;  ///< Of the iterations of a beginning, which run; null where all do.
   std::vector<Stmt> stores;
   Recurrence recurrence;
@@ -58,15 +62,24 @@ inline constexpr Condition recurrence_inputs_stay{
 inline constexpr Condition part_length_is_positive{"part_length_is_positive",
                                                    "parts of loop {} are to have {} iterations",
                                                    "pass a number from 1 to 16777216"};
+inline constexpr Condition parts_of_tile_are_few{"parts_of_tile_are_few",
+                                                 "tiles of loop {} are to have {} parts",
+                                                 "pass a number from 0 to 1024"};
+inline constexpr Condition tiles_have_values_after{
+    "tiles_have_values_after",
+    "something in loop {} stands before the recurrence, and tiles have the values after it alone",
+    "distribute the loop first, or pass tile=0"};
 inline constexpr const Condition* parallel_scan_conditions[] = {&loop_is_plain,
                                                                 &bounds_stay,
                                                                 &part_length_is_positive,
+                                                                &parts_of_tile_are_few,
                                                                 &reducer_is_a_reducer,
                                                                 &body_is_of_stores,
                                                                 &loop_has_a_recurrence,
                                                                 &recurrence_is_associative,
                                                                 &recurrence_is_of_reducer,
                                                                 &recurrence_inputs_stay,
+                                                                &tiles_have_values_after,
                                                                 &loop_is_not_left,
                                                                 &empty_reductions_start,
                                                                 &step_keeps_results};
@@ -79,7 +92,11 @@ Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
 ///                        =>   for p in parallel(parts):
 ///                               for i of part p:  carry[p] = carry[p] + a(i);  x[i + 1] = carry[p]
 ///
-/// Gives the three loops over the parts. Where the bounds of the loop are not known at the block
+/// Gives the three loops over the parts. With a tile of t parts, the first and the third are over
+/// tiles: in each are a loop over its iterations that computes what they need, one over its parts,
+/// and in the third one over its iterations again that stores what they have made.
+///
+/// Where the bounds of the loop are not known at the block
 /// around it, as in rows of different lengths, they get a block of their own. A condition that ends
 /// the loop early, as a split leaves it, is asked in each part: what is split into blocks that fit
 /// into caches is scanned block by block. Statements beside the recurrence run in the last one.

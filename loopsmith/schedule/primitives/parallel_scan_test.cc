@@ -31,6 +31,57 @@ void expect_scan(const char* parameters, const char* body) {
   }
 }
 
+/// The same by tiles: what threads share lies in shared memory.
+void expect_tiles(const char* parameters, const char* body) {
+  const auto before = program(parameters, body);
+  for (const std::int64_t tile : {1, 3, 8}) {
+    for (const std::int64_t length : {16, 32}) {
+      Schedule sch(before);
+      const auto loops = parallel_scan(sch, get_loop(sch, "i"), length, std::nullopt, tile);
+      expect_result(sch, before);
+      for (const LoopRV tiles : {loops[0], loops[2]}) {
+        bind(sch, tiles, "blockIdx.x");
+        for (const LoopRV inside : get_child_loops(sch, tiles)) bind(sch, inside, "threadIdx.x");
+      }
+      expect_result(sch, before);
+    }
+  }
+}
+
+TEST(parallel_scan, takes_tiles_through_shared_memory) {
+  expect_tiles(sums, "B[0] = 0\nfor i in range(100):\n    B[i + 1] = B[i] + A[i]\n");
+  expect_tiles(sums, "B[0] = 9\nfor i in range(77):\n    B[i + 1] = T.max(B[i], A[i] * A[i])\n");
+  // Two numbers tell what iterations of a linear recurrence do.
+  expect_tiles(floats,
+               "B[0] = T.float64(1)\nfor i in range(50):\n    B[i + 1] = F[i] * B[i] + A[i]\n");
+  // What stands after the recurrence, and values of one element.
+  expect_tiles(sums, R"(
+t = T.alloc_buffer((1,), "int32")
+t[0] = 5
+for i in range(100):
+    t[0] = t[0] + A[i]
+    B[i] = t[0] * 2
+B[100] = t[0]
+)");
+}
+
+TEST(parallel_scan, refuses_tiles_of_values_before) {
+  Schedule sch(program(sums, R"(
+t = T.alloc_buffer((1,), "int32")
+t[0] = 5
+for i in range(100):
+    B[i] = t[0]
+    t[0] = t[0] + A[i]
+)"));
+  EXPECT_EQ(
+      error_of([&] { parallel_scan(sch, get_loop(sch, "i"), 16, std::nullopt, 2); }).substr(0, 139),
+      "tiles_have_values_after: parallel_scan: something in loop i stands before the recurrence, "
+      "and tiles have the values after it alone");
+  EXPECT_EQ(
+      error_of([&] { parallel_scan(sch, get_loop(sch, "i"), 16, std::nullopt, -1); }).substr(0, 76),
+      "parts_of_tile_are_few: parallel_scan: tiles of loop i are to have -1 parts");
+}
+
 TEST(parallel_scan, takes_a_prefix_sum) {
   expect_scan(sums, "B[0] = 0\nfor i in range(100):\n    B[i + 1] = B[i] + A[i]\n");
 }

@@ -2,6 +2,7 @@
 #include "loopsmith/schedule/rewrites/scan_parts.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "loopsmith/arith/analyzer.h"
@@ -49,7 +50,7 @@ class ScanBuilder {
  public:
   ScanBuilder(Schedule& schedule, std::uint32_t function, const For& loop,
               const Recurrence& recurrence, const Expr& guard, std::span<const Stmt> stores,
-              std::int64_t length)
+              std::int64_t length, std::int64_t tile)
       : schedule_(schedule),
         function_(function),
         loop_(loop),
@@ -58,7 +59,8 @@ class ScanBuilder {
         guard_(guard),
         stores_(stores),
         type_(loop_.loop_var->dtype),
-        length_(int_imm(type_, (length + lanes - 1) / lanes * lanes)) {
+        length_(int_imm(type_, (length + lanes - 1) / lanes * lanes)),
+        tile_(int_imm(type_, tile)) {
     loop_.body = nullptr;
     parts_ = analyzer_.simplify(ceildiv(loop_.extent, length_));
     if (!parts_.is<IntImm>()) parts_ = max(parts_, zero());
@@ -72,10 +74,11 @@ class ScanBuilder {
       carries_.push_back(
           buffer(*value.buffer, "carry", {analyzer_.simplify(parts_ + int_imm(type_, 1))}));
     }
+    const bool has_tiles = *as_int(tile_) > 0;
     const bool has_lanes = composition_.commutes && *as_int(length_) > lanes;
-    found_.totals = has_lanes ? totals_in_lanes() : totals();
+    found_.totals = has_tiles ? totals_of_tiles() : has_lanes ? totals_in_lanes() : totals();
     found_.carries = carries();
-    found_.parts = parts();
+    found_.parts = has_tiles ? parts_of_tiles() : parts();
     if (recurrence_.is_in_place) {
       const CarriedValue& value = recurrence_.carried[0];
       found_.last = store(value.buffer, load(carries_[0], {parts_}), at_start(value.indices));
@@ -114,9 +117,31 @@ class ScanBuilder {
     return var(schedule_.fresh_loop_name(function_, name), type_);
   }
 
-  /// What is done in iteration `place` of a part, where there is one.
-  Stmt in_iteration(const Ptr<Var>& part, const Expr& place, const Stmt& body) {
-    const Expr number = part * length_ + place;
+  /// Memory inside of the loops, with the type and name of each of `like`.
+  Buffers own_memory(const Buffers& like, const char* what, const Indices& shape,
+                     const std::string& scope) {
+    Buffers own;
+    for (const Ptr<Buffer>& each : like) {
+      const std::string name = fmt::format("{}_{}", each->name, what);
+      own.push_back(
+          decl_buffer(shape, each->dtype, schedule_.fresh_buffer_name(function_, name), scope));
+    }
+    return own;
+  }
+
+  static Stmt with_memory(const Buffers& own, Stmt body) {
+    for (const Ptr<Buffer>& each : own) {
+      body = make(Allocate{.dtype = each->dtype,
+                           .extents = each->shape,
+                           .condition = true,
+                           .buffer_var = each->data,
+                           .body = make(DeclBuffer{.buffer = each, .body = std::move(body)})});
+    }
+    return body;
+  }
+
+  /// What is done in an iteration, where there is one.
+  Stmt in_iteration(const Expr& number, const Stmt& body) {
     const Expr value = analyzer_.simplify(loop_.min + number * loop_.step);
     const Stmt guarded =
         guard_.defined() ? make(IfThenElse{.condition = guard_, .then_case = body}) : body;
@@ -137,33 +162,22 @@ class ScanBuilder {
     const Ptr<Var> part = variable("total"), step = variable("step"), lane = variable("lane"),
                    start = variable("start"), other = variable("lane_sum");
     const Expr width = int_imm(type_, lanes), first = zero(), one = int_imm(type_, 1);
-    Buffers own;
-    for (const Ptr<Buffer>& total : composition_.named_after) {
-      const std::string name = total->name + "_lanes";
-      own.push_back(
-          decl_buffer({width}, total->dtype, schedule_.fresh_buffer_name(function_, name)));
-    }
+    const Buffers own = own_memory(composition_.named_after, "lanes", {width}, "");
     const auto join = [&](const Indices& to, const std::vector<Expr>& then) {
       return store_all(own, composition_.joined(loads(own, to), then), to);
     };
     const Stmt begin = for_loop(
         start, zero(), width, store_all(own, composition_.identity, {start}), ForKind::vectorized);
     const Stmt update = join({lane}, composition_.iteration);
-    const Stmt lanes_at_once = for_loop(
-        lane, zero(), width, in_iteration(part, step * width + lane, update), ForKind::vectorized);
+    const Stmt lanes_at_once =
+        for_loop(lane, zero(), width, in_iteration(part * length_ + (step * width + lane), update),
+                 ForKind::vectorized);
     const Expr steps = analyzer_.simplify(floordiv(length_, width));
     const Stmt joined = join({first}, loads(own, {other}));
-    Stmt all = seq({begin, for_loop(step, zero(), steps, lanes_at_once),
-                    for_loop(other, one, width - one, joined),
-                    store_all(totals_, loads(own, {first}), {part})});
-    for (const Ptr<Buffer>& each : own) {
-      all = make(Allocate{.dtype = each->dtype,
-                          .extents = each->shape,
-                          .condition = true,
-                          .buffer_var = each->data,
-                          .body = make(DeclBuffer{.buffer = each, .body = std::move(all)})});
-    }
-    return over_parts(part, {all});
+    const Stmt all = seq({begin, for_loop(step, zero(), steps, lanes_at_once),
+                          for_loop(other, one, width - one, joined),
+                          store_all(totals_, loads(own, {first}), {part})});
+    return over_parts(part, {with_memory(own, all)});
   }
 
   Stmt totals() {
@@ -171,8 +185,117 @@ class ScanBuilder {
     const Stmt begin = store_all(totals_, composition_.identity, {part});
     const Stmt update = store_all(
         totals_, composition_.joined(loads(totals_, {part}), composition_.iteration), {part});
-    return over_parts(part,
-                      {begin, for_loop(step, zero(), length_, in_iteration(part, step, update))});
+    return over_parts(part, {begin, for_loop(step, zero(), length_,
+                                             in_iteration(part * length_ + step, update))});
+  }
+
+  // ---- Tiles ----
+
+  /// A row for each part of a tile. It is one element longer than the part, so that neighbouring
+  /// parts lie in different banks.
+  Buffers tile_memory(const Buffers& like, const char* what) {
+    return own_memory(like, what, {tile_, int_imm(type_, *as_int(length_) + 1)}, "shared");
+  }
+
+  /// The loop over tiles, which is one of those that are given back.
+  Stmt over_tiles(const Ptr<Var>& tile, Stmt body) {
+    found_.loops.push_back(tile);
+    return for_loop(tile, zero(), analyzer_.simplify(ceildiv(parts_, tile_)), std::move(body));
+  }
+
+  /// A loop over the iterations of a tile: `body` of where an iteration's element lies in the tile.
+  Stmt over_elements(const Ptr<Var>& tile, const std::function<Stmt(const Indices&)>& body) {
+    const Ptr<Var> element = variable("element");
+    const Expr count = analyzer_.simplify(tile_ * length_);
+    const Stmt inside = body({floordiv(Expr(element), length_), floormod(Expr(element), length_)});
+    return for_loop(element, zero(), count, in_iteration(tile * count + element, inside));
+  }
+
+  /// What the parts of a tile do, each with memory of its own.
+  struct RowWork {
+    Buffers own;
+    std::function<Stmt(const Expr&)> begin, end;  ///< Of the part's number; `end` may be none.
+    std::function<Stmt(const Indices&)> step;     ///< Of where an iteration's element lies.
+  };
+  Stmt over_rows(const Ptr<Var>& tile, const RowWork& work) {
+    const Ptr<Var> row = variable("row"), place = variable("step");
+    const Expr part = tile * tile_ + row;
+    std::vector<Stmt> body = {
+        work.begin(part), for_loop(place, zero(), length_,
+                                   in_iteration(part * length_ + place, work.step({row, place})))};
+    if (work.end) body.push_back(work.end(part));
+    return for_loop(row, zero(), tile_,
+                    make(IfThenElse{.condition = part < parts_,
+                                    .then_case = with_memory(work.own, seq(std::move(body)))}));
+  }
+
+  Stmt totals_of_tiles() {
+    const Ptr<Var> tile = variable("total");
+    const Buffers inputs = tile_memory(composition_.named_after, "tile");
+    const Buffers own = own_memory(composition_.named_after, "sum", {int_imm(type_, 1)}, "local");
+    const Indices first = {zero()};
+    const Stmt fill = over_elements(
+        tile, [&](const Indices& at) { return store_all(inputs, composition_.iteration, at); });
+    const Stmt rows = over_rows(
+        tile,
+        {.own = own,
+         .begin = [&](const Expr&) { return store_all(own, composition_.identity, first); },
+         .end = [&](const Expr& part) { return store_all(totals_, loads(own, first), {part}); },
+         .step =
+             [&](const Indices& at) {
+               return store_all(own, composition_.joined(loads(own, first), loads(inputs, at)),
+                                first);
+             }});
+    return over_tiles(tile, with_memory(inputs, seq({fill, rows})));
+  }
+
+  Stmt parts_of_tiles() {
+    const Ptr<Var> tile = variable("part");
+    Buffers carried;
+    for (const CarriedValue& each : recurrence_.carried) carried.push_back(each.buffer);
+    const Buffers inputs = tile_memory(composition_.named_after, "tile");
+    // Values take the place of what they are made of, if they may.
+    const bool fit = std::ranges::equal(
+        inputs, carried, [](const auto& a, const auto& b) { return a->dtype == b->dtype; });
+    const Buffers values = fit ? inputs : tile_memory(carried, "values");
+    const Buffers own = own_memory(carried, "value", {int_imm(type_, 1)}, "local");
+    const Indices first = {zero()};
+    const Stmt fill = over_elements(
+        tile, [&](const Indices& at) { return store_all(inputs, composition_.iteration, at); });
+    const Stmt rows = over_rows(
+        tile,
+        {.own = own,
+         .begin = [&](const Expr& part) { return store_all(own, loads(carries_, {part}), first); },
+         .end = {},
+         .step =
+             [&](const Indices& at) {
+               return seq(
+                   {store_all(own, composition_.applied(loads(own, first), loads(inputs, at)),
+                              first),
+                    store_all(values, loads(own, first), at)});
+             }});
+    const Stmt take =
+        over_elements(tile, [&](const Indices& at) { return stores_of_tile(values, at); });
+    return over_tiles(
+        tile, with_memory(inputs, with_memory(fit ? Buffers() : values, seq({fill, rows, take}))));
+  }
+
+  /// What an iteration stores, by the values that are after it.
+  Stmt stores_of_tile(const Buffers& values, const Indices& at) const {
+    const std::vector<Expr> states = loads(values, at);
+    std::vector<Stmt> body;
+    for (std::size_t i = 0; i < stores_.size(); ++i) {
+      BufferStore copy = *stores_[i].as<BufferStore>();
+      if (recurrence_.has(i)) {
+        if (recurrence_.is_in_place) continue;
+        copy.value = states[i - recurrence_.statement];
+      } else if (recurrence_.is_in_place) {
+        copy.value = with_states(copy.value, recurrence_, states);
+        for (Expr& index : copy.indices) index = with_states(index, recurrence_, states);
+      }
+      body.push_back(make(std::move(copy)));
+    }
+    return seq(std::move(body));
   }
 
   /// Indices as they are in the first iteration.
@@ -230,8 +353,8 @@ class ScanBuilder {
       }
       body.push_back(make(std::move(copy)));
     }
-    return over_parts(
-        part, {for_loop(step, zero(), length_, in_iteration(part, step, seq(std::move(body))))});
+    return over_parts(part, {for_loop(step, zero(), length_,
+                                      in_iteration(part * length_ + step, seq(std::move(body))))});
   }
 
   Schedule& schedule_;
@@ -243,6 +366,7 @@ class ScanBuilder {
   std::span<const Stmt> stores_;
   DataType type_;
   Expr length_;  ///< How many iterations a part has at most.
+  Expr tile_;    ///< How many parts share memory, if not 0.
   Expr parts_;
   Buffers totals_, carries_;
   Analyzer analyzer_;
@@ -253,8 +377,8 @@ class ScanBuilder {
 
 ScanParts scan_parts(Schedule& schedule, std::uint32_t function, const For& loop,
                      const Recurrence& recurrence, const Expr& guard, std::span<const Stmt> stores,
-                     std::int64_t length) {
-  return ScanBuilder(schedule, function, loop, recurrence, guard, stores, length).build();
+                     std::int64_t length, std::int64_t tile) {
+  return ScanBuilder(schedule, function, loop, recurrence, guard, stores, length, tile).build();
 }
 
 }  // namespace loopsmith

@@ -24,8 +24,12 @@ struct ScanParts {
 /// parts, is asked elsewhere.
 /// Iterations behind a guard, which holds in those of a beginning, change no value.
 /// `function` is the one that gets them; `loop` is read without its body.
+///
+/// With a tile, of so many parts what iterations need is computed into shared memory, and what they
+/// store is stored from there, by loops over the iterations of all these parts; the loops of
+/// totals and parts that are given are those over tiles.
 ScanParts scan_parts(Schedule& schedule, std::uint32_t function, const For& loop,
                      const Recurrence& recurrence, const Expr& guard, std::span<const Stmt> stores,
-                     std::int64_t length);
+                     std::int64_t length, std::int64_t tile);
 
 }  // namespace loopsmith

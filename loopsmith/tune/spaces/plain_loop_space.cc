@@ -25,26 +25,33 @@ bool make_parallel(Schedule& schedule, LoopRV loop) {
   return parallel.attempt(schedule, loop).has_value();
 }
 
-/// The innermost loop of vectors, or nothing where there are none.
-std::optional<LoopRV> make_vectors(Schedule& schedule, LoopRV loop) {
+/// Makes vectors of a loop, or not: what is left of it, and the vectors inside.
+Loops make_vectors(Schedule& schedule, LoopRV loop) {
+  if (schedule.get(loop).kind != ForKind::serial) return {loop};
   Candidates candidates{0};
   candidates.insert(candidates.end(), std::begin(lane_counts), std::end(lane_counts));
   const ExprRV lanes = sample(schedule, std::move(candidates));
-  if (schedule.get(lanes) == 0) return {};
+  if (schedule.get(lanes) == 0) return {loop};
   const auto parts = split.attempt(schedule, loop, {infer, lanes});
-  if (!parts || !vectorize.attempt(schedule, (*parts)[1])) return {};
-  return (*parts)[1];
+  if (!parts) return {loop};
+  vectorize.attempt(schedule, (*parts)[1]);
+  return *parts;
 }
 
-/// Runs some iterations of a loop together, innermost: what they have in common is loaded once.
-void jam(Schedule& schedule, LoopRV outer, LoopRV inner, std::optional<LoopRV> vectors) {
+/// Runs some iterations of a loop together, inside of all loops but vectors: what they have in
+/// common is loaded once. `inner` is the loop inside of it, and vectors inside of that.
+void jam(Schedule& schedule, LoopRV outer, const Loops& inner) {
   const std::int64_t factor = choose(schedule, {1, 1, 2, 4, 8});
   if (factor == 1) return;
   const auto parts = split.attempt(schedule, outer, {infer, factor});
   if (!parts) return;
   const LoopRV together = (*parts)[1];
-  const Loops order = vectors ? Loops{inner, together, *vectors} : Loops{inner, together};
-  if (reorder.attempt(schedule, order)) unroll.attempt(schedule, together);
+  if (schedule.get(inner[0]).kind == ForKind::serial) {
+    Loops order = inner;
+    order.insert(order.begin() + 1, together);
+    if (!reorder.attempt(schedule, order)) return;
+  }
+  unroll.attempt(schedule, together);
 }
 
 bool serial(Schedule&, LoopRV) {
@@ -161,10 +168,9 @@ void vectorize_inside(Schedule& schedule, LoopRV loop) {
   const auto inner = get_child_loops.attempt(schedule, loop);
   if (!inner) return;
   for (const LoopRV each : *inner) {
-    if (schedule.get(each).kind != ForKind::serial) continue;
     if (get_child_loops(schedule, each).empty()) {
-      const std::optional<LoopRV> vectors = make_vectors(schedule, each);
-      if (inner->size() == 1) jam(schedule, loop, each, vectors);
+      const Loops parts = make_vectors(schedule, each);
+      if (inner->size() == 1) jam(schedule, loop, parts);
     } else {
       vectorize_inside(schedule, each);
     }

@@ -227,9 +227,8 @@ bool Versions::is_stable_input(const Access& read, int block, std::vector<int>& 
       if (read.update == Update::declared && write.update == Update::declared) continue;
       return false;
     }
-    const bool is_before = program_.common_depth(write.statement, read.statement) == 0 &&
-                           write.statement < read.statement;
-    if (is_before) continue;
+    // Before all instances, or after all of them.
+    if (program_.common_depth(write.statement, read.statement) == 0) continue;
     if (writer < 0 || !find_stable_block(writer, asked)) return false;
   }
   return true;

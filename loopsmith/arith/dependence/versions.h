@@ -46,8 +46,8 @@ class Versions {
   bool have_same_order(int a, int b, int copy_of_a, int copy_of_b) const;
 
   /// True when what an instance computes is up to its name alone: the memory that its block writes
-  /// is local and its own, and what it reads is written before all of its instances, never, or by
-  /// such blocks. Its instances may have run more than once before.
+  /// is local and its own, and what it reads is written before or after all of its instances,
+  /// never, or by such blocks. Its instances may have run more than once before.
   bool is_stable(int statement) const {
     return statement < border_ && is_stable_[static_cast<std::size_t>(statement)];
   }

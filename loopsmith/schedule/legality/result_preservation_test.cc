@@ -115,6 +115,35 @@ for i4, i5, i6 in T.grid(2, 4, n):
   expect_result(sch, before);
 }
 
+/// What is read may change when all is done.
+TEST(result_preservation, takes_blocks_for_stable_whose_inputs_change_afterwards) {
+  const auto func = program(R"(A: T.Buffer((2,), "int32"), C: T.Buffer((3, 4), "int32"))", R"(
+D = T.alloc_buffer((4,), "int32")
+E = T.alloc_buffer((4,), "int32")
+for i in range(2, -1, -1):
+    for j in range(4):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = vi
+        if i >= 1:
+            with T.block("D"):
+                vj = T.axis.spatial(4, j)
+                D[vj] = A[1] + 3
+for j in range(4):
+    with T.block("E"):
+        vj = T.axis.spatial(4, j)
+        E[vj] = D[vj] * 2
+for i in range(2):
+    with T.block("A"):
+        vi = T.axis.spatial(2, i)
+        A[vi] = E[vi] + E[vi + 2]
+)");
+  Schedule sch(func);
+  sch.verify_quick_answers(true);
+  reverse_compute_at(sch, get_block(sch, "E"), get_loops(sch, get_block(sch, "C"))[1]);
+  expect_sound(sch, func);
+}
+
 // Two instances of A_local write one element, so what an instance of P reads is not told by its
 // name, which another iteration gives again.
 TEST(result_preservation, takes_no_name_that_comes_again_for_one_instance) {

@@ -55,3 +55,30 @@ def test_views_follow_their_source(step: Callable[[tir.Schedule], Any], text: st
     again = tir.Schedule(through_views)
     sch.trace.apply_to_schedule(again)
     assert ls.structural_equal(again.func, sch.func)
+
+
+@T.prim_func
+def through_declared_views(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+    B = T.alloc_buffer((8, 8), "float32")
+    flat = T.decl_buffer((63,), data=B.data, elem_offset=1)
+    bits = T.decl_buffer((4, 16), "int32", data=B.data)
+    for i in range(64):
+        with T.block("B"):
+            vi = T.axis.spatial(64, i)
+            B[vi // 8, vi % 8] = A[vi // 8, vi % 8]
+    for i, j in T.grid(7, 9):
+        with T.block("C"):
+            v = T.axis.spatial(63, i * 9 + j)
+            C[v // 8, v % 8] = flat[v] + T.reinterpret("float32", bits[v // 16, v % 16])
+
+
+def test_elements_stay_where_they_are_when_physical_axes_change():
+    sch = tir.Schedule(through_declared_views)
+    sch.set_axis_separator("B", ("write", 0), [1])
+    assert "B = T.alloc_buffer((8, 8), axis_separators=[1])" in sch.func.script()
+    assert sch.verify().answer == "same"
+    a = np.arange(64, dtype="float32")
+    for target in ("llvm", "c"):
+        c = np.zeros((8, 8), "float32")
+        ls.build(sch, target=target)(a.reshape(8, 8), c)
+        np.testing.assert_array_equal(c.reshape(64)[:63], a[1:] + a[:63])

@@ -41,10 +41,12 @@ std::variant<RedefinePlan, Refusal> redefinition(const Schedule& schedule, Block
     return Refusal{&buffer_is_allocated, {Argument(Ref(plan.from))}};
   }
   plan.uses = uses_of(schedule, plan.owner, plan.from);
+  // Where elements are does not change with the physical axes of one buffer.
+  if (allows_parameters) return plan;
   if (plan.uses.by_view) plan.aliases = aliases_of(schedule, plan.owner, *plan.from);
-  // Physical axes and conversions are those of one buffer.
+  // Conversions are those of one buffer.
   const auto is_another = [&](const Ptr<Buffer>& alias) {
-    return alias->dtype != plan.from->dtype || allows_parameters;
+    return alias->dtype != plan.from->dtype;
   };
   if (std::ranges::any_of(plan.aliases, is_another)) {
     return Refusal{&buffer_has_no_views, {Argument(Ref(plan.from))}};

@@ -71,7 +71,7 @@ inline constexpr const Condition* unsafe_set_dtype_conditions[] = {
     &block_has_the_buffer, &dtype_is_known, &buffer_is_allocated, &buffer_has_no_views,
     &buffer_is_used_by_index};
 inline constexpr const Condition* set_axis_separator_conditions[] = {
-    &block_has_the_buffer, &separators_fit, &buffer_is_allocated, &buffer_has_no_views};
+    &block_has_the_buffer, &separators_fit, &buffer_is_allocated};
 
 Planned<RedefinePlan> plan_set_scope(const Schedule& schedule, const SetScopeArguments& arguments);
 Planned<RedefinePlan> plan_unsafe_set_dtype(const Schedule& schedule,

@@ -195,6 +195,17 @@ bool conflicts_anew(const Schedule& before, const Schedule& after, LoopRV loop) 
          conflicting_buffers(before, loop, how).size();
 }
 
+/// How rfactor would give a loop partial results; null where it could not, or where what it reduces
+/// has no init: lowering sees to such accumulations otherwise.
+std::optional<RfactorPlan> factored(const Schedule& schedule, LoopRV loop) {
+  const auto blocks = child_blocks(schedule, schedule.node(loop));
+  const auto starts = [&](BlockRV block) { return schedule.get(block).init.defined(); };
+  if (!std::ranges::all_of(blocks, starts)) return {};
+  auto plan = plan_rfactor(schedule, {.loop = loop});
+  auto* parts = std::get_if<RfactorPlan>(&plan);
+  return parts ? std::optional(std::move(*parts)) : std::nullopt;
+}
+
 }  // namespace
 
 bool drives_reduction(const Schedule& schedule, LoopRV loop) {
@@ -219,13 +230,12 @@ bool has_partial_results(const Schedule& schedule, LoopRV loop, Concurrency how)
     auto cut = plan_split(in_parts, {.loop = loop, .factors = {Factor(infer), Factor(2)}});
     if (!std::holds_alternative<SplitPlan>(cut)) return false;
     loop = commit_split(in_parts, std::get<SplitPlan>(std::move(cut)))[0];
-    return std::holds_alternative<RfactorPlan>(plan_rfactor(in_parts, {.loop = loop}));
+    return factored(in_parts, loop).has_value();
   }
   if (const auto apart = with_reduction_split_off(schedule, loop)) {
     return has_partial_results(*apart, loop, how);
   }
-  const auto plan = plan_rfactor(schedule, {.loop = loop});
-  const auto* parts = std::get_if<RfactorPlan>(&plan);
+  const auto parts = factored(schedule, loop);
   return parts && std::ranges::none_of(parts->reduction.buffers, [&](const auto& result) {
            return how == Concurrency::in_block_threads &&
                   is_private_to_iteration(how, memory_scope(*result));

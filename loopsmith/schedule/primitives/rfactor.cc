@@ -8,6 +8,7 @@
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/primitives/rfactor_nests.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/path_condition.h"
 #include "loopsmith/schedule/rewrites/edits.h"
@@ -209,10 +210,11 @@ class Factoring {
   Stmt init() const {
     const KnownReduction& reduction = plan_.reduction;
     const auto neutral = neutral_of(reduction);
-    if (!neutral) return old_->init;
+    if (!neutral && old_->init) return old_->init;
+    const std::vector<Expr> values = neutral.value_or(reduction.init);
     std::vector<Stmt> all;
-    for (std::size_t i = 0; i < neutral->size(); ++i) {
-      all.push_back(store(reduction.buffers[i], (*neutral)[i], reduction.indices));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      all.push_back(store(reduction.buffers[i], values[i], reduction.indices));
     }
     return seq(std::move(all));
   }
@@ -259,37 +261,13 @@ BlockRV commit_rfactor(Schedule& schedule, RfactorPlan&& plan) {
   const SpanScope span(schedule.span_from(schedule.realize(plan.block).span));
   Factoring factoring(schedule, plan);
 
-  Substitution loops;
-  std::vector<For> copies;
-  for (const LoopRV handle : plan.path) {
-    For copy = schedule.get(handle);
-    const Ptr<Var> renewed =
-        var(schedule.fresh_loop_name(function, copy.loop_var->name), copy.loop_var->dtype);
-    copy.min = substitute(copy.min, loops);
-    copy.extent = substitute(copy.extent, loops);
-    loops[copy.loop_var] = renewed;
-    copy.loop_var = renewed;
-    copies.push_back(std::move(copy));
-  }
-  Stmt nest = factoring.partial_block(loops);
-  for (std::size_t i = copies.size(); i-- > 0;) {
-    copies[i].body = std::move(nest);
-    nest = make(std::move(copies[i]));
-  }
-
+  const FactoredNest factored{plan.block, plan.path, plan.dropped};
+  Stmt nest = nest_of_partial_results(
+      schedule, factored,
+      [&](std::string_view name) { return schedule.fresh_loop_name(function, name); },
+      [&](const Substitution& loops) { return factoring.partial_block(loops); });
   // What combines goes where the block was; loops of the rest of the reduction are left out there.
-  Stmt inner = factoring.combining_block();
-  NodeId outermost = node;
-  while (outermost != top && schedule.as<For>(schedule.at(outermost).parent)) {
-    const NodeId parent = schedule.at(outermost).parent;
-    const LoopRV handle = schedule.loop_at(parent);
-    if (std::ranges::find(plan.dropped, handle) == plan.dropped.end()) {
-      For kept = schedule.get(handle);
-      kept.body = std::move(inner);
-      inner = make(std::move(kept));
-    }
-    outermost = parent;
-  }
+  auto [outermost, inner] = nest_of_combination(schedule, factored, factoring.combining_block());
   const bool is_whole = outermost == top;
   const NodeId made = schedule.replace(outermost, std::move(inner), factoring.renewed());
   NodeId first = schedule.insert_before(is_whole ? made : top, std::move(nest));

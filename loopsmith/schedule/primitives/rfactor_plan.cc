@@ -12,8 +12,10 @@
 #include "loopsmith/schedule/legality/legality.h"
 #include "loopsmith/schedule/legality/reassociation.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
+#include "loopsmith/schedule/primitives/rfactor_nests.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
+#include "loopsmith/schedule/queries/neutral_init.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
@@ -36,7 +38,8 @@ class RfactorPlanner {
       return Refusal{&block_is_not_root, {Argument(plan_.block)}};
     }
     const auto kinds = kinds_of(schedule_, plan_.block, uses_);
-    if (!kinds.is_reduction_in_place()) {
+    const Stmt neutral = neutral_init_of(schedule_, plan_.block);
+    if (!kinds.is_reduction_in_place() && !neutral) {
       return Refusal{&block_is_reduction,
                      {Argument(plan_.block), Argument(std::int64_t{kinds.breaks_reduction})}};
     }
@@ -49,8 +52,10 @@ class RfactorPlanner {
         binds_axis(realize_, loop.loop_var, IterType::data_par)) {
       return Refusal{&loop_is_of_reduction, {Argument(plan_.loop), Argument(plan_.block)}};
     }
-    auto reduction = reduction_of(*realize_.block);
-    if (!reduction) reduction = declared_reduction_of(*realize_.block);
+    Block block = *realize_.block;
+    if (neutral) block.init = neutral;
+    auto reduction = reduction_of(block);
+    if (!reduction) reduction = declared_reduction_of(block);
     if (!reduction) return Refusal{&reducer_is_known, {Argument(plan_.block)}};
     plan_.reduction = *std::move(reduction);
     const auto rank = static_cast<std::int64_t>(plan_.reduction.indices.size());
@@ -60,8 +65,9 @@ class RfactorPlanner {
                      {Argument(axis), Argument(-(rank + 1)), Argument(rank)}};
     }
     plan_.axis = static_cast<std::size_t>(axis < 0 ? axis + rank + 1 : axis);
-    plan_.path = kinds.is_reduction() ? own_loops(node) : loops_of_reduction(node);
-    if (!kinds.is_reduction()) {
+    const bool is_in_place = !kinds.is_reduction() && !neutral;
+    plan_.path = is_in_place ? loops_of_reduction(node) : own_loops(node);
+    if (is_in_place) {
       auto refusal = refuse_own_reads(schedule_, plan_.path[0], plan_.block);
       if (refusal) return *std::move(refusal);
     }
@@ -80,6 +86,13 @@ class RfactorPlanner {
       if (auto refusal = restate(condition)) return *std::move(refusal);
     }
     plan_.reordered_reduction = rounding_reduction(schedule_, plan_.block);
+    if (neutral) {
+      // Of extremes, nothing is rounded.
+      const bool rounds =
+          plan_.reduction.buffers[0]->dtype.is_float() && neutral_of(plan_.reduction);
+      if (rounds) plan_.reordered_reduction = Argument(plan_.block);
+      if (auto refusal = refuse_parts()) return *std::move(refusal);
+    }
     return std::move(plan_);
   }
 
@@ -88,13 +101,37 @@ class RfactorPlanner {
     return {&nest_is_plain, {Argument(plan_.block), Argument(plan_.path[0]), Argument(why)}};
   }
 
-  /// The loops around the block; without those that it shares with what stands before it, or with
-  /// what changes its inputs, if these may stay around both new blocks.
+  /// Lemma. Where the nest holds nothing but a block that reads nothing of what it updates, no
+  /// access comes between its updates, and what they combine can be computed before all of them.
+  std::optional<Refusal> refuse_parts() const {
+    const auto reads_result = [&](const Expr& expr) {
+      const auto read = free_buffers(expr);
+      return std::ranges::any_of(read, [&](const auto& buffer) {
+        return buffer->data.same_as(plan_.reduction.buffers[0]->data);
+      });
+    };
+    const bool is_proved = is_alone_ && !uses_.has_foreign_calls &&
+                           !reads_result(realize_.predicate) &&
+                           std::ranges::none_of(plan_.reduction.sources, reads_result) &&
+                           std::ranges::none_of(plan_.reduction.indices, reads_result) &&
+                           std::ranges::none_of(realize_.iter_values, reads_result);
+    if (is_proved && !schedule_.verifies_quick_answers()) return {};
+    auto refusal = refuse_updates_in_parts(schedule_, {plan_.block, plan_.path, plan_.dropped},
+                                           plan_.reduction);
+    if (!refusal || !is_proved) return refusal;
+    check(!refusal->change->is_known, "quick_answers", "updates of block {} cannot be in parts",
+          realize_.block->name_hint);
+    return {};
+  }
+
+  /// The loops around the block; without those that it shares with what stands before it, with what
+  /// changes its inputs, or with conditions, if these may stay around both new blocks.
   std::vector<LoopRV> own_loops(NodeId node) const {
     const auto all = loops_around(schedule_, node);
     std::vector<LoopRV> own;
     for (; own.size() < all.size(); node = schedule_.at(node).parent) {
       const NodeId parent = schedule_.at(node).parent;
+      if (schedule_.as<IfThenElse>(parent) || schedule_.as<LetStmt>(parent)) break;
       if (schedule_.as<SeqStmt>(parent) &&
           (schedule_.at(node).slot != 0 || changes_inputs(node, parent))) {
         break;
@@ -148,6 +185,7 @@ class RfactorPlanner {
       }
       node = parent;
     }
+    is_alone_ = is_alone;
     std::ranges::reverse(loops);
     for (const auto& [handle, alone] : loops) {
       const For& loop = schedule_.get(handle);
@@ -313,6 +351,7 @@ class RfactorPlanner {
   const RfactorArguments& arguments_;
   const BlockRealize& realize_;
   const ScopeAccesses uses_;
+  bool is_alone_ = false;  ///< Nothing but the block is in its nest.
   RfactorPlan plan_;
 };
 

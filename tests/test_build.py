@@ -11,6 +11,7 @@ import pytest
 
 import loopsmith as ls
 from loopsmith import te, tir
+from loopsmith.script import tir as T  # noqa: N812
 
 FLOATS = ["float16", "float32", "float64"]
 INTS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
@@ -383,3 +384,30 @@ def f(A: T.Buffer((8,))):
     loop = tir.For(loop_var=i, min=i, extent=8, body=tir.Evaluate(0))
     with pytest.raises(ls.UserError, match="undefined variable i"):
         make(tir.PrimFunc(params=[], body=loop))
+
+
+def test_blocks_of_thousands_of_instructions_compile():
+    @T.prim_func
+    def func(
+        A: T.Buffer((700,), "int32"),
+        K: T.Buffer((700,), "int32"),
+        B: T.Buffer((8,), "int32"),
+        C: T.Buffer((8,), "int32"),
+    ):
+        for r in range(8):
+            for i in T.unroll(700):
+                B[K[i]] = B[K[i]] + A[i]
+                C[K[i]] = C[K[i]] + A[i] * B[r]
+
+    rng = np.random.default_rng(1)
+    a, k = (rng.integers(0, 8, 700, "int32") for _ in range(2))
+    b, c = np.zeros(8, "int32"), np.zeros(8, "int32")
+    ls.build(func)(a, k, b, c)
+    expected_b, expected_c = np.zeros(8, "int32"), np.zeros(8, "int32")
+    with np.errstate(over="ignore"):
+        for r in range(8):
+            for value, place in zip(a, k, strict=True):
+                expected_b[place] += value
+                expected_c[place] += value * expected_b[r]
+    np.testing.assert_array_equal(b, expected_b)
+    np.testing.assert_array_equal(c, expected_c)

@@ -129,12 +129,31 @@ constexpr std::string_view left_out[] = {
     "X86 speculative load hardening",
 };
 
-/// Takes LLVM's list of passes, but for those.
+/// Code that takes LLVM's passes longer than its length says, by its longest block.
+///
+/// The time of the scheduler grows with the square of that: half of the time of a block of so many
+/// instructions, and minutes for one of 20,000. The preparation numbers all of a block anew for
+/// each address that it moves: the cube, from some thousands on. Such code is far from a loop that
+/// a schedule shaped.
+constexpr std::size_t max_scheduled = 500, max_prepared = 4000;
+
+std::size_t longest_block(const llvm::Module& module) {
+  std::size_t longest = 0;
+  for (const llvm::Function& function : module) {
+    for (const llvm::BasicBlock& block : function) longest = std::max(longest, block.size());
+  }
+  return longest;
+}
+
+/// Takes LLVM's list of passes, but for those, and for what code of so long blocks goes without.
 class ShortList : public llvm::legacy::PassManagerBase {
  public:
-  explicit ShortList(llvm::legacy::PassManagerBase& passes) : passes_(passes) {}
+  ShortList(llvm::legacy::PassManagerBase& passes, bool is_thorough, std::size_t longest)
+      : passes_(passes), is_thorough_(is_thorough), longest_(longest) {}
   void add(llvm::Pass* pass) override {
-    if (std::ranges::binary_search(left_out, std::string_view(pass->getPassName()))) {
+    const std::string_view name = pass->getPassName();
+    if ((!is_thorough_ && std::ranges::binary_search(left_out, name)) ||
+        (longest_ > max_prepared && name == "CodeGen Prepare")) {
       delete pass;
     } else {
       passes_.add(pass);
@@ -143,6 +162,8 @@ class ShortList : public llvm::legacy::PassManagerBase {
 
  private:
   llvm::legacy::PassManagerBase& passes_;
+  bool is_thorough_;
+  std::size_t longest_;
 };
 
 static_assert(std::ranges::is_sorted(left_out));
@@ -153,15 +174,14 @@ struct CodeEmitter::CodePasses {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream{bytes};
   llvm::legacy::PassManager passes;
-  ShortList shorter{passes};  ///< `config` adds by it, also when it is done.
+  ShortList shorter;  ///< `config` adds by it, also when it is done.
 
-  /// LLVM's own list, but for the scheduler of instructions where `schedules` is false.
-  CodePasses(llvm::TargetMachine& machine, llvm::CodeGenFileType type, bool schedules) {
-    const bool is_thorough = machine.getOptLevel() > llvm::CodeGenOptLevel::Less;
-    auto* config = machine.createPassConfig(
-        is_thorough ? static_cast<llvm::legacy::PassManagerBase&>(passes) : shorter);
+  /// LLVM's own list for modules whose longest block has so many instructions.
+  CodePasses(llvm::TargetMachine& machine, llvm::CodeGenFileType type, std::size_t longest)
+      : shorter(passes, machine.getOptLevel() > llvm::CodeGenOptLevel::Less, longest) {
+    auto* config = machine.createPassConfig(shorter);
     config->setDisableVerify(true);
-    if (!schedules) config->disablePass(&llvm::MachineSchedulerID);
+    if (longest > max_scheduled) config->disablePass(&llvm::MachineSchedulerID);
     passes.add(config);
     auto* info = new llvm::MachineModuleInfoWrapperPass(&machine);
     passes.add(info);
@@ -181,24 +201,6 @@ struct CodeEmitter::CodePasses {
   }
 };
 
-namespace {
-
-/// The time of LLVM's scheduler grows with the square of a block's length: half of the time of a
-/// block so long, and minutes for one of 20,000. Such code is far from a loop that a schedule
-/// shaped.
-constexpr std::size_t max_scheduled = 500;
-
-bool has_long_block(const llvm::Module& module) {
-  for (const llvm::Function& function : module) {
-    for (const llvm::BasicBlock& block : function) {
-      if (block.size() > max_scheduled) return true;
-    }
-  }
-  return false;
-}
-
-}  // namespace
-
 CodeEmitter::CodeEmitter(Processor processor, int opt_level)
     : processor_(std::move(processor)), opt_level_(opt_level) {
   const llvm::Triple triple(processor_.triple);
@@ -217,17 +219,19 @@ CodeEmitter::CodeEmitter(Processor processor, int opt_level)
 CodeEmitter::~CodeEmitter() = default;
 
 std::span<const char> CodeEmitter::object(llvm::Module& module) {
-  const bool schedules = !has_long_block(module);
-  std::unique_ptr<CodePasses>& passes = schedules ? scheduling_passes_ : plain_passes_;
+  const std::size_t longest = longest_block(module);
+  std::unique_ptr<CodePasses>& passes = longest > max_prepared    ? unprepared_passes_
+                                        : longest > max_scheduled ? plain_passes_
+                                                                  : scheduling_passes_;
   if (!passes) {
-    passes = std::make_unique<CodePasses>(*target_machine_, llvm::CodeGenFileType::ObjectFile,
-                                          schedules);
+    passes =
+        std::make_unique<CodePasses>(*target_machine_, llvm::CodeGenFileType::ObjectFile, longest);
   }
   return passes->run(module);
 }
 
 std::string CodeEmitter::assembly(llvm::Module& module) {
-  CodePasses passes(*target_machine_, llvm::CodeGenFileType::AssemblyFile, !has_long_block(module));
+  CodePasses passes(*target_machine_, llvm::CodeGenFileType::AssemblyFile, longest_block(module));
   const std::span<const char> text = passes.run(module);
   return {text.begin(), text.end()};
 }

@@ -47,7 +47,8 @@ class CodeEmitter {
   int opt_level_;
   std::unique_ptr<llvm::TargetMachine> target_machine_;
   std::unique_ptr<CodePasses> scheduling_passes_;
-  std::unique_ptr<CodePasses> plain_passes_;  ///< For long blocks.
+  std::unique_ptr<CodePasses> plain_passes_;       ///< For long blocks.
+  std::unique_ptr<CodePasses> unprepared_passes_;  ///< For blocks of thousands of instructions.
 };
 
 /// This thread's machine for the processor and level that `target` names.

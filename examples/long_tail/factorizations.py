@@ -20,14 +20,14 @@ def in_vectors(sch: tir.Schedule, loop: str | tir.LoopRV) -> tir.LoopRV:
 
 
 def eliminated(sch: tir.Schedule) -> None:
-    """Eliminate in panels of 64 columns; what is right of each waits, and is updated in tiles."""
+    """Eliminate in panels of 32 columns; what is right of each waits, and is updated in tiles."""
     i, j = sch.get_loop("i"), sch.get_loop("j")
-    _, column = sch.split("k", [None, 64])
+    _, column = sch.split("k", [None, 32])
     # Rows and columns of the panel's square, and those that follow.
-    square, _ = sch.peel(i, align=64)
+    square, _ = sch.peel(i, align=32)
     (right_of_square,) = sch.get_child_loops(square)
-    sch.peel(right_of_square, align=64)
-    in_panel, _ = sch.peel(j, align=64)
+    sch.peel(right_of_square, align=32)
+    in_panel, _ = sch.peel(j, align=32)
     *square_parts, right = sch.distribute(square)
     sch.merge_siblings(square_parts)
     *below_parts, rest = sch.distribute(i)
@@ -43,7 +43,7 @@ def eliminated(sch: tir.Schedule) -> None:
     in_vectors(sch, column)
     sch.parallel(columns)
 
-    # The rest: 64 products for each element of a tile.
+    # The rest: 32 products for each element of a tile, which stays in registers.
     rows, row = sch.split(rest, [None, 4])
     columns, column = sch.split(j, [None, 16])
     sch.reorder(rows, columns, for_rest, row, column)

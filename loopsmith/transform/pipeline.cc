@@ -94,6 +94,8 @@ constexpr Pass lowering[] = {
      Form::loops},
     // When all accesses are known by rows and columns.
     {"swizzle_operands", run_if<&LowerOptions::tensor_cores, swizzle_operands>, Form::loops},
+    // While indices have dimensions, by which elements of one buffer are told apart.
+    {"tiles_in_registers", run<tiles_in_registers>, Form::loops},
     // Before indices lose their dimensions: conditions and indices are related most simply here.
     {"simplify", run<simplify>, Form::loops},
     {"flatten_buffers", run<flatten_buffers>, Form::flat, still_simple},

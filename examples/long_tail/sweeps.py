@@ -13,13 +13,13 @@ PROGRAMS: dict[str, Program] = {}
 
 
 def wavefront(sch: tir.Schedule) -> None:
-    """Let tiles of 64 rows follow each other along the diagonals, those of one diagonal at once.
+    """Let tiles of 32 rows follow each other along the diagonals, those of one diagonal at once.
 
     A tile runs in strips of eight rows, each row a column behind the one above: eight elements that
     do not need each other.
     """
-    tiles, i = sch.split("i", [None, 64])
-    columns, j = sch.split("j", [None, 256])
+    tiles, i = sch.split("i", [None, 32])
+    columns, j = sch.split("j", [None, 64])
     sch.reorder(tiles, columns, i, j)
     sch.skew(tiles, columns)
     sch.reorder(columns, tiles)

@@ -14,6 +14,8 @@ struct Machine : CpuModel {
   double thread_start_cycles = 40000;
   /// What a size is taken for that is known at run time only.
   double unknown_size = 1000;
+  /// Whether the program asks that such sizes are at least that.
+  bool asks_sizes = false;
 };
 
 }  // namespace loopsmith::plain_loops

@@ -7,10 +7,11 @@
 namespace loopsmith::plain_loops {
 namespace {
 
-/// Of a tile of a sweep; a row of a strip is a column behind the one above.
-constexpr std::int64_t rows_of_tile = 64, columns_of_tile = 256, rows_of_strip = 8;
+/// Of a tile of a sweep, which is to stay in the first cache, with the row above it and the texts
+/// or weights that it reads; a row of a strip is a column behind the one above.
+constexpr std::int64_t rows_of_tile = 32, columns_of_tile = 64, rows_of_strip = 8;
 /// How many tiles a sweep has along each dimension at least.
-constexpr std::int64_t least_tiles = 4;
+constexpr std::int64_t least_tiles = 8;
 /// How often threads could be woken in the time of a recurrence at least; of a sweep, as often as
 /// they are.
 constexpr double starts_of_recurrence = 4;
@@ -69,7 +70,9 @@ void parallelize_recurrence(Steps& steps, LoopRV nest, double cycles, const Mach
     const double rows = trip_count(outer, {}, machine) / rows_of_tile;
     const double columns = trip_count(inner, {&outer}, machine) / columns_of_tile;
     const auto is_long = [](double tiles) { return tiles >= static_cast<double>(least_tiles); };
-    if (inner.kind == ForKind::serial && is_long(rows) && is_long(columns) &&
+    // A guess is not enough: threads would meet more often than a small sweep has work for.
+    const bool is_known = machine.asks_sizes || (as_int(outer.extent) && as_int(inner.extent));
+    if (is_known && inner.kind == ForKind::serial && is_long(rows) && is_long(columns) &&
         cycles >= (rows + columns) * machine.thread_start_cycles) {
       is_done = run_along_diagonals(steps, band[0], band[1]);
     }

@@ -90,6 +90,7 @@ void improve_versions(Steps& steps, LoopRV nest, const Machine& machine) {
   const std::vector<LoopRV> versions = steps.version_loop(sizes.loops, sizes.least);
   Machine large = machine;
   large.unknown_size = static_cast<double>(std::ranges::max(sizes.least));
+  large.asks_sizes = true;
   if (versions.empty() || !improve_kinds(steps, versions[0], large)) {
     steps.restore(std::move(without));
     return;

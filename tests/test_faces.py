@@ -307,6 +307,7 @@ def test_a_rewriter_rewrites_inside_and_outside(sch: tir.Schedule):
     serial = Serial().rewrite(sch.func)
     assert "T.parallel" in sch.func.script() and "T.parallel" not in serial.script()
     ls.assert_same(serial, sch.func)
+    assert ls.structural_equal(tir.replace(sch.func, body=serial.body), serial)
     with pytest.raises(ls.TypeMismatch) as caught:
         tir.replace(tir.IntImm(dtype="int32", value=1), number=2)
     assert str(caught.value) == (

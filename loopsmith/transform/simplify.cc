@@ -119,6 +119,14 @@ void Simplifier::set_rules() {
   rewrite_.on<For>([this](const For& node) { return loop(node); });
   rewrite_.on<IfThenElse>([this](const IfThenElse& node) { return branch(node); });
   rewrite_.on<LetStmt>([this](const LetStmt& node) { return let(node); });
+  rewrite_.on<Block>([this](const Block& node) {
+    // An axis of a domain that is not empty has values everywhere in its block.
+    for (const auto& axis : node.iter_vars) {
+      const std::int64_t* extent = as_int(axis->dom->extent);
+      if (extent && *extent > 0) analyzer_.bind(axis->var, axis->dom);
+    }
+    return rewrite_.children(node);
+  });
   rewrite_.on<SeqStmt>([this](const SeqStmt& node) -> Stmt {
     std::vector<Stmt> statements;
     bool is_new = false;

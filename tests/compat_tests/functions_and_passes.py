@@ -382,5 +382,55 @@ def test_functions_of_the_host_get_arrays():
     assert b.numpy().tolist() == [1, 4, 7, 10]
 
 
+def test_options_of_unrolling():
+    A = te.placeholder((4,), name="A")
+    B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
+    schedule = te.create_schedule(B.op)
+
+    def loops(steps):
+        with tvm.transform.PassContext(config={"tir.UnrollLoop": {"auto_max_step": steps}}):
+            lowered = tvm.lower(schedule, [A, B])
+            whole = X.UnrollLoop()(X.LowerOpaqueBlock()(tvm.IRModule({"main": rising})))
+        return lowered.script().count("for "), whole.script().count("for ")
+
+    assert (loops(3), loops(16)) == ((1, 1), (0, 0))
+    with pytest.raises(AttributeError, match=r"'tir.UnrollLoop'\]\['auto_max_depth'\] is not pro"):
+        tvm.transform.PassContext(config={"tir.UnrollLoop": {"auto_max_depth": 2}})
+
+
+@T.prim_func
+def rising(A: T.Buffer((4,), "int32")):
+    for i in range(4):
+        A[i] = i
+
+
+def test_files_that_are_no_modules_here():
+    assert tvm.ir.base.assert_structural_equal is same
+    assert tvm.tir.op.const(1).value == 1 and tvm.te.tensor.Tensor is te.Tensor
+    with pytest.raises(AttributeError, match="tvm.ir.nothing is not provided"):
+        tvm.ir.nothing
+
+
+def test_arithmetic_of_a_block_is_compared_by_what_it_is():
+    @T.prim_func
+    def flat(A: T.Buffer((8, 16), "int32"), B: T.Buffer((128,), "int32")):
+        for i, j in T.grid(8, 16):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi * 16 + vj] = A[(vj + vi * 16) // 16, (vj + vi * 16) % 16]
+
+    @T.prim_func
+    def plain(A: T.Buffer((8, 16), "int32"), B: T.Buffer((128,), "int32")):
+        for i, j in T.grid(8, 16):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi * 16 + vj] = A[vi, vj]
+
+    same(flat, plain)
+    from tvm.tir.schedule.testing import assert_structural_equal_gs
+
+    assert_structural_equal_gs(flat, plain)
+
+
 if __name__ == "__main__":
     tvm.testing.main()

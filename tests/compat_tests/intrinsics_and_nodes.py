@@ -281,5 +281,12 @@ def test_a_text_says_where_its_words_are_from():
     assert "loopsmith" not in module.script()
 
 
+def test_a_loop_by_the_words_of_its_generation():
+    i = tir.Var("i", "int32")
+    kind = tir.ForKind.PARALLEL
+    by_name = tir.For(loop_var=i, min_val=2, extent=5, kind=kind, body=tir.Evaluate(i))
+    assert tvm.ir.structural_equal(by_name, tir.For(i, 2, 5, kind, tir.Evaluate(i)))
+
+
 if __name__ == "__main__":
     tvm.testing.main()

@@ -289,5 +289,13 @@ def test_builder_init():
     assert ib.get().block.init is not None
 
 
+def test_variables_with_names():
+    with IRBuilder() as ib:
+        with TB.While(TB.var("int32", "steps") > 0):
+            TB.evaluate(0)
+    assert str(ib.get().condition) == "steps > 0"
+    assert TB.var(name="rows").name == "rows"
+
+
 if __name__ == "__main__":
     tvm.testing.main()

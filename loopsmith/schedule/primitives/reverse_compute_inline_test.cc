@@ -27,6 +27,25 @@ for i, j in T.grid(8, 6):
 )"));
 }
 
+TEST(reverse_compute_inline, an_axis_of_one_value_is_told) {
+  const auto before =
+      program(R"(A: T.Buffer((8, 4), "float32"), D: T.Buffer((1, 2, 4, 4), "float32"))", R"(
+    B = T.alloc_buffer((8, 4))
+    for i, j in T.grid(8, 4):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for n, i, j, k in T.grid(1, 2, 4, 4):
+        with T.block("D"):
+            vn, vi, vj, vk = T.axis.remap("SSSS", [n, i, j, k])
+            D[vn, vi, vj, vk] = B[vi * 4 + vj, vk]
+)");
+  Schedule sch(before);
+  reverse_compute_inline(sch, get_block(sch, "D"));
+  EXPECT_EQ(sch.blocks_named(0, "D").size(), 0u);
+  expect_result(sch, before);
+}
+
 TEST(reverse_compute_inline, guards_what_nobody_reads) {
   const auto before =
       program(R"(A: T.Buffer((8, 6), "float32"), C: T.Buffer((6, 7), "float32"))", R"(

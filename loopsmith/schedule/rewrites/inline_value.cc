@@ -63,8 +63,9 @@ std::vector<Expr> axes_from_digits(const Block& block, const std::vector<Expr>& 
   std::vector<Expr> axes;
   for (const auto& axis : block.iter_vars) {
     const auto found = inverse.find(axis->var);
-    if (found == inverse.end()) return {};
-    axes.push_back(analyzer.simplify(found->second));
+    const bool is_told = found != inverse.end();
+    if (!is_told && !is_const_int(axis->dom->extent, 1)) return {};
+    axes.push_back(is_told ? analyzer.simplify(found->second) : axis->dom->min);
   }
   return axes;
 }

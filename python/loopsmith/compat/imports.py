@@ -98,6 +98,12 @@ def _module_of(name: str) -> str:
     return _PARTS.get(name, name)
 
 
+def part_of(name: str) -> types.ModuleType | None:
+    """Return the module of a file that is no module here, as ``tvm.ir.base``; None for others."""
+    ours = _PARTS.get(name.partition(".")[2])
+    return importlib.import_module(f"{ROOTS['tvm']}.{ours}") if ours else None
+
+
 class _Loader(importlib.abc.Loader):
     """Gives the module of this package under the name that a program asks for."""
 

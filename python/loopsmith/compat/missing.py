@@ -141,6 +141,11 @@ def other_names(module: str, *sources: types.ModuleType) -> Callable[[str], Any]
         for source in sources:
             if name in source.__all__:
                 return getattr(source, name)
+        from .imports import part_of
+
+        part = part_of(f"{module}.{name}")
+        if part is not None:
+            return part
         raise MissingName(f"{module}.{name}")
 
     return __getattr__

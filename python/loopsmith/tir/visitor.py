@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from .. import _core
@@ -40,7 +41,13 @@ def replace(node: _N, **fields: Any) -> _N:
                 f"replace: a {type(node).__name__} has no field {name}",
                 hint=f"its fields are {', '.join(known)}",
             )
-    made: _N = kind(**{name: fields.get(name, getattr(node, name)) for name in known})
+    values = {name: fields.get(name, getattr(node, name)) for name in known}
+    buffers = values.get("buffer_map")
+    if isinstance(
+        buffers, Mapping
+    ):  # A function is made with a buffer, or none, for each parameter.
+        values["buffer_map"] = [buffers.get(param) for param in values["params"]]
+    made: _N = kind(**values)
     return made
 
 

@@ -25,7 +25,13 @@ __all__ = [
 
 _entered = threading.local()
 
-_OPTIONS = ("tir.disable_vectorize", "tir.add_lower_pass")
+_OPTIONS = ("tir.disable_vectorize", "tir.add_lower_pass", "tir.UnrollLoop")
+
+_UNROLLING = {
+    "auto_max_step": "pragma_auto_unroll_max_step",
+    "explicit_unroll": "pragma_unroll_explicit",
+}
+"""The marks of statements that options of unrolling amount to."""
 
 _PHASES = {1: "narrow_indices", 2: "storage_rewrite", 3: "common_subexpressions"}
 """The pass behind which those of a phase come: buffers are flat; loops are vectors and unrolled; at
@@ -42,7 +48,8 @@ class PassContext:
     config
         Options by name: ``tir.disable_vectorize`` makes vectorized loops serial ones,
         ``tir.add_lower_pass`` lists pairs of a phase and a pass: 0 comes before all other passes, 1
-        where buffers are flat, 2 where loops are vectors and unrolled, 3 and more at the end.
+        where buffers are flat, 2 where loops are vectors and unrolled, 3 and more at the end;
+        ``tir.UnrollLoop`` is a map with ``auto_max_step`` and ``explicit_unroll``, like pragmas.
         Whoever passes another option is told that it is not provided.
     instruments
         Are told of each pass that a program runs by itself: see `PassInstrument`.
@@ -62,6 +69,9 @@ class PassContext:
         for name in config or {}:
             if name not in _OPTIONS:
                 raise MissingName(f"tvm.transform.PassContext.config[{name!r}]")
+        for name in (config or {}).get("tir.UnrollLoop", ()):
+            if name not in _UNROLLING:
+                raise MissingName(f"tvm.transform.PassContext.config['tir.UnrollLoop'][{name!r}]")
         self.opt_level = opt_level
         self.instruments: list[Any] = list(instruments or ())
         self.config: dict[str, Any] = dict(config or {})
@@ -94,6 +104,7 @@ def with_options(program: Any) -> Any:
     for phase, each in config.get("tir.add_lower_pass", ()):
         if phase == 0:
             program = each(program)
+    program = unrolled_as_asked(program)
     return _without_vectors(program) if config.get("tir.disable_vectorize") else program
 
 
@@ -113,6 +124,27 @@ def _on_functions(each: Any) -> Callable[[tir.PrimFunc], tir.PrimFunc]:
         return made
 
     return run
+
+
+def unrolled_as_asked(module: Any) -> Any:
+    """Return a module with the marks that the current context's options of unrolling are."""
+    asked = PassContext.current().config.get("tir.UnrollLoop", {})
+    if not asked:
+        return module
+
+    def marked(func: tir.PrimFunc) -> tir.PrimFunc:
+        body = func.body
+        for name, value in asked.items():
+            body = tir.AttrStmt(
+                node=tir.const(0), attr_key=_UNROLLING[name], value=tir.const(int(value)), body=body
+            )
+        return func.with_body(body)
+
+    return tir.IRModule(
+        names=list(module.names),
+        functions=[marked(func) for func in module.functions],
+        attrs=module.attrs,
+    )
 
 
 def _without_vectors(module: Any) -> Any:

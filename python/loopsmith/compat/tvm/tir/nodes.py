@@ -73,21 +73,26 @@ class For(Alias, base=tir.For):
     @staticmethod
     def make(
         loop_var: Any,
-        min: Any,
-        extent: Any,
-        kind: Any,
-        body: Any,
+        min: Any = None,
+        extent: Any = None,
+        kind: Any = "serial",
+        body: Any = None,
         thread_binding: Any = None,
         annotations: Mapping[str, Any] | None = None,
         span: Any = None,
+        *,
+        min_val: Any = None,
     ) -> tir.For:
         """Return the loop; `kind` is one of `ForKind`, or its number.
+
+        Where it begins is called `min_val` before 0.14.
 
         Raises
         ------
         UserError
             A bound is of a wider type than the variable.
         """
+        min = min_val if min is None else min
 
         def largest(dtype: str) -> Any:
             value: Any = tir.max_value(dtype)

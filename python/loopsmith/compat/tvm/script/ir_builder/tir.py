@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import loopsmith.script.tir
+from loopsmith import tir
 from loopsmith.script.ir_builder.tir import arg, axis, func_name, func_ret, prim_func
 
 from ....missing import other_names
@@ -15,6 +18,13 @@ sblock = loopsmith.script.tir.__dict__["block"]
 sblock_attr = loopsmith.script.tir.__dict__["block_attr"]
 sblock_alloc_buffer = loopsmith.script.tir.__dict__["alloc_buffer"]
 Bind = loopsmith.script.tir.__dict__["LetStmt"]
+
+
+def var(dtype: str = "int32", name: str = "") -> Any:
+    """Return a new variable."""
+    return tir.Var(name=name, dtype=dtype)
+
+
 __all__ = [
     "Bind",
     "arg",
@@ -25,5 +35,6 @@ __all__ = [
     "sblock",
     "sblock_alloc_buffer",
     "sblock_attr",
+    "var",
 ]
 __getattr__ = other_names("tvm.script.ir_builder.tir", loopsmith.script.tir)

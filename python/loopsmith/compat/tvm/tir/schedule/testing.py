@@ -12,7 +12,11 @@ from loopsmith import tir
 
 from ....missing import other_names
 
-__all__ = ["assert_structural_equal_ignore_global_symbol", "verify_trace_roundtrip"]
+__all__ = [
+    "assert_structural_equal_gs",
+    "assert_structural_equal_ignore_global_symbol",
+    "verify_trace_roundtrip",
+]
 
 
 def assert_structural_equal_ignore_global_symbol(
@@ -67,5 +71,7 @@ def verify_trace_roundtrip(
         assert_structural_equal_ignore_global_symbol(replayed.mod, sch.mod)
     return replayed
 
+
+assert_structural_equal_gs = assert_structural_equal_ignore_global_symbol
 
 __getattr__ = other_names("tvm.tir.schedule.testing")

@@ -135,6 +135,22 @@ for t in range(4):
     )
 
 
+def test_parts_are_counted_by_the_type_of_the_loop() -> None:
+    body = "for i in range(T.int8(0), T.int8(32)):\n    for k in range(S[i], S[i + 1]):\n"
+    func = program(SPARSE[0], body + "        Y[i] = Y[i] + V[k]")
+    for cut in (False, True):
+        assert refusal(func, lambda sch: sch.inspect_split("i", 127, cut_iterations=cut)) == (
+            "part_count_fits: inspect_split: loop i has a variable of int8, which cannot count to "
+            "128"
+        )
+        sch = tir.Schedule(func)
+        sch.inspect_split("i", 126, cut_iterations=cut)
+        starts, values, sums = rows(np.arange(32))
+        found = np.zeros(32, "float32")
+        ls.build(sch)(starts, values, found)
+        np.testing.assert_allclose(found, sums, rtol=1e-5)
+
+
 LENGTHS = [
     np.full(32, 9),
     np.arange(32),
@@ -267,4 +283,11 @@ def test_iterations_that_do_more_than_update_are_not_shared() -> None:
     )
     assert problem(inner + "if V[k] > 0.5:\n            break\n        Y[i] = Y[i] + V[k]") == (
         start + "the loop inside may be left early"
+    )
+    vectors = program(
+        'S: T.Buffer((33,), "int32"), Y: T.Buffer((32,), "float32x4")',
+        inner + "Y[i] = Y[i] + T.Broadcast(T.float32(2), 4)",
+    )
+    assert refusal(vectors, lambda sch: sch.inspect_split("i", 4, cut_iterations=True)) == (
+        start + "elements of Y are vectors"
     )

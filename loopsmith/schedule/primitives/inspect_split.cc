@@ -174,6 +174,9 @@ std::optional<Refusal> plan_cuts(const Schedule& schedule, InspectSplitPlan& pla
   if (auto* why = std::get_if<std::string>(&updates)) return fail(std::move(*why));
   plan.updates = std::get<std::vector<ElementUpdate>>(std::move(updates));
   for (const ElementUpdate& update : plan.updates) {
+    if (!update.buffer->dtype.is_scalar()) {
+      return fail(fmt::format("elements of {} are vectors", update.buffer->name));
+    }
     const bool rounds = update.combiner == Combiner::sum || update.combiner == Combiner::product;
     if (rounds && update.buffer->dtype.is_float()) {
       plan.reordered_reduction = Argument(update.buffer->name);
@@ -193,6 +196,12 @@ Planned<InspectSplitPlan> plan_inspect_split(const Schedule& schedule,
     return Refusal{&part_count_is_positive, {handle, Argument(arguments.parts)}};
   }
   const For& loop = schedule.get(arguments.loop);
+  const DataType type = loop.loop_var->dtype;
+  // Parts and what ends them are counted by a variable of that type.
+  if (arguments.parts >= *as_int(max_value(type))) {
+    return Refusal{&part_count_fits,
+                   {handle, Argument(std::string(to_string(type))), Argument(arguments.parts + 1)}};
+  }
   if (auto refusal = refuse_unless_plain(schedule, arguments.loop)) return *std::move(refusal);
   if (loop.kind != ForKind::serial && loop.kind != ForKind::parallel) {
     return Refusal{&loop_is_serial_or_parallel, {handle}};

@@ -34,6 +34,9 @@ struct InspectSplitPlan {
 
 inline constexpr Condition part_count_is_positive{
     "part_count_is_positive", "loop {} is to have {} parts", "pass a number from 1 to 65536"};
+inline constexpr Condition part_count_fits{"part_count_fits",
+                                           "loop {} has a variable of {}, which cannot count to {}",
+                                           "pass fewer parts, or give the loop a wider type"};
 inline constexpr Condition costs_differ{
     "costs_differ",
     "no loop directly inside loop {} has a number of iterations that differs and can be read "
@@ -50,9 +53,10 @@ inline constexpr Condition loop_is_serial_or_parallel{"loop_is_serial_or_paralle
                                                       "loop {} is neither serial nor parallel",
                                                       "do this before you vectorize or unroll it"};
 inline constexpr const Condition* inspect_split_conditions[] = {
-    &part_count_is_positive, &loop_is_plain, &loop_is_serial_or_parallel,
-    &loop_runs_to_its_end,   &bounds_stay,   &loop_is_outside_of_threads,
-    &empty_reductions_start, &costs_differ,  &loop_is_of_updates};
+    &part_count_is_positive,     &part_count_fits,        &loop_is_plain,
+    &loop_is_serial_or_parallel, &loop_runs_to_its_end,   &bounds_stay,
+    &loop_is_outside_of_threads, &empty_reductions_start, &costs_differ,
+    &loop_is_of_updates};
 
 Planned<InspectSplitPlan> plan_inspect_split(const Schedule& schedule,
                                              const InspectSplitArguments& arguments);

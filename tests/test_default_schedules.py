@@ -271,6 +271,29 @@ def test_products_of_any_number_of_rows_are_right(rows: int, columns: int, depth
     np.testing.assert_array_equal(found, a @ b)
 
 
+@pytest.mark.parametrize(
+    "shape", [(0, 3, 2), (1, 1, 1), (4, 5, 3), (7, 40, 1), (300, 70, 2), (2, 3, 70)]
+)
+def test_chains_and_pictures_of_any_size_are_steps(shape: tuple[int, int, int]):
+    sizes = [te.size_var(name) for name in ("rows", "columns", "channels")]
+    A = te.placeholder(sizes, "int32", name="A")
+    chain = te.compute(sizes, lambda *at: A(*at) * 2 + 1, name="chain")
+
+    def neighbours(y: ls.tir.PrimExpr, x: ls.tir.PrimExpr, c: ls.tir.PrimExpr) -> ls.tir.PrimExpr:
+        right = te.min(x + 1, sizes[1] - 1)
+        return A[y, te.max(x - 1, 0), c] + A[y, right, c] * 10
+
+    numbers = np.random.default_rng(3).integers(-9, 9, shape).astype("int32")
+    padded = np.pad(numbers, ((0, 0), (1, 1), (0, 0)), "edge") if numbers.size else numbers
+    wanted = [numbers * 2 + 1, padded[:, :-2] + padded[:, 2:] * 10 if numbers.size else numbers]
+    for out, values in zip([chain, te.compute(sizes, neighbours, name="sum")], wanted, strict=True):
+        func = te.create_prim_func([A, out])
+        assert "wide=True" in str(ls.default_schedule(func).trace)
+        found = np.full(shape, 77, "int32")
+        ls.build(func)(numbers, found)
+        np.testing.assert_array_equal(found, values)
+
+
 def long_columns(rows: int, columns: int) -> list[te.Tensor]:
     A = te.placeholder((rows, columns), "int32", name="A")
     k = te.reduce_axis((0, rows), "k")

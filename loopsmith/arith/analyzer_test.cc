@@ -9,6 +9,16 @@
 namespace loopsmith {
 namespace {
 
+TEST(analyzer, bounds_a_quotient_by_a_product) {
+  const Ptr<Var> n = size_var("n"), m = size_var("m"), f = var("f", i64);
+  const Expr rows = cast(i64, n), columns = cast(i64, m);
+  Analyzer analyzer;
+  const Expr row = cast(i64, cast(i32, floordiv(f, columns)));
+  EXPECT_NE(analyzer.simplify(row).as<Cast>(), nullptr);
+  const auto inside = analyzer.constraint_scope(f >= 0 && f < rows * columns);
+  EXPECT_EQ(analyzer.simplify(row).as<Cast>(), nullptr);
+}
+
 TEST(analyzer, simplifies_an_index_of_a_split_loop) {
   const auto io = var("io"), ii = var("ii");
   Analyzer analyzer;

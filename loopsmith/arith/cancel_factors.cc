@@ -14,9 +14,7 @@ using Factors = std::vector<Term>;
 
 /// The factors of a product, in the order of their numbers.
 Factors factors_of(const Terms& terms, Term term) {
-  Factors factors;
-  for (; terms[term].kind == Kind::mul; term = terms[term].a) factors.push_back(terms[term].b);
-  factors.push_back(term);
+  Factors factors = product_of(terms, term)->factors;
   std::ranges::sort(factors);
   return factors;
 }

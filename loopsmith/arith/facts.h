@@ -57,6 +57,13 @@ class Facts {
   /// Records a - b <= at_most.
   void add_difference(Term a, Term b, std::int64_t at_most);
   bool has_differences() const { return !differences_.empty(); }
+  /// a - b <= at_most.
+  struct Difference {
+    Term a;
+    Term b;
+    std::int64_t at_most;
+  };
+  std::span<const Difference> differences() const { return differences_; }
   /// The least known c with a - b <= c, found along chains of differences; pos_inf if there is
   /// none.
   std::int64_t largest_difference(Term a, Term b) const;
@@ -69,11 +76,6 @@ class Facts {
   void restore(const Mark& mark);
 
  private:
-  struct Difference {
-    Term a;
-    Term b;
-    std::int64_t at_most;
-  };
   struct Change {
     Term term;
     Fact before;

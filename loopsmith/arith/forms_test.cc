@@ -43,6 +43,17 @@ TEST_F(Forms, quotients_and_remainders_join) {
   EXPECT_EQ(canonical(x - truncdiv(x, 8) * 8), "(x %t 8)");
 }
 
+TEST_F(Forms, quotients_and_remainders_by_sizes_join) {
+  const Expr m = size_var("m", i64), p = size_var("p", i64), f = var("f", i64);
+  EXPECT_EQ(simple(floordiv(f, m) * m + floormod(f, m)), "f");
+  EXPECT_EQ(simple((floordiv(f, m) + 2) * m + floormod(f, m)), "(f + (m * 2))");
+  EXPECT_EQ(
+      simple(floordiv(f, m * p) * (m * p) + floordiv(floormod(f, m * p), p) * p + floormod(f, p)),
+      "f");
+  EXPECT_NE(simple(floordiv(f, m) * p + floormod(f, m)), "f");
+  EXPECT_NE(simple(floordiv(floormod(f, m), p) * p + floormod(f, p)), simple(floormod(f, m)));
+}
+
 TEST_F(Forms, remainders_join_quotients_of_which_multiples_were_dropped) {
   const Expr index = x * 32 + y * 8 + z;
   EXPECT_EQ(canonical(floordiv(index, 7) * 7 + floormod(index, 7)), "(((x * 32) + (y * 8)) + z)");

@@ -95,7 +95,8 @@ ConstIntBound Knowledge::derive_bound(Term term) {
     }
     case Kind::div: return quotient(trunc_divide(a(), b()));
     case Kind::mod: return quotient(trunc_modulo(a(), b()));
-    case Kind::floordiv: return quotient(floor_divide(a(), b()));
+    case Kind::floordiv:
+      return quotient(intersect(floor_divide(a(), b()), quotient_below_product(node)));
     case Kind::floormod: {
       // With a modular set, the remainder may be a constant: (8 k + 3) % 4.
       if (terms.is_constant(node.b) && terms[node.b].value > 0) {
@@ -128,6 +129,58 @@ ConstIntBound Knowledge::derive_bound(Term term) {
     case Kind::call: return in_type(node.type, derive_call_bound(term));
     default: return all_of(node.type);
   }
+}
+
+bool Product::take(Term factor) {
+  const auto found = std::ranges::find(factors, factor);
+  if (found == factors.end()) return false;
+  factors.erase(found);
+  return true;
+}
+
+bool Product::take(const Product& others) {
+  return std::ranges::all_of(others.factors, [&](Term factor) { return take(factor); });
+}
+
+std::optional<Product> product_of(const Terms& terms, Term term) {
+  const TermNode& node = terms[term];
+  if (terms.is_constant(term)) return Product{{}, node.value};
+  if (node.kind != Kind::mul) return Product{{term}, 1};
+  std::optional<Product> left = product_of(terms, node.a);
+  const std::optional<Product> right = product_of(terms, node.b);
+  if (!left || !right || __builtin_mul_overflow(left->constant, right->constant, &left->constant)) {
+    return std::nullopt;
+  }
+  left->factors.insert(left->factors.end(), right->factors.begin(), right->factors.end());
+  return left;
+}
+
+/// What a quotient of x by y is at most, as x is known to be below a product of y: x < y * z says
+/// that x // y < z.
+ConstIntBound Knowledge::quotient_below_product(const TermNode& node) {
+  ConstIntBound result{};
+  const bool may_be = node.type.is_index() && node.type.is_scalar() && !terms.is_constant(node.b) &&
+                      bound(node.b).min_value >= 0;
+  const auto divisor = may_be ? product_of(terms, node.b) : std::nullopt;
+  if (!divisor || divisor->constant <= 0) return result;
+  const auto learn = [&](Term product) {
+    auto rest = product_of(terms, product);
+    if (!rest || rest->constant % divisor->constant != 0 || !rest->take(*divisor)) return;
+    ConstIntBound most = point(rest->constant / divisor->constant);
+    for (const Term factor : rest->factors) most = multiply(most, bound(factor));
+    result.max_value = std::min(result.max_value, add(most, point(-1)).max_value);
+  };
+  if (terms[node.a].kind == Kind::floormod) learn(terms[node.a].b);
+  const Offset dividend = split_offset(terms, node.a);
+  for (const auto& [below, above, at_most] : facts.differences()) {
+    if (below == dividend.rest && at_most + dividend.offset < 0) learn(above);
+  }
+  const Fact* fact = facts.find(node.a);
+  if (fact && fact->high != Term::none) {
+    const auto [above, offset] = split_offset(terms, fact->high);
+    if (offset < 0) learn(above);
+  }
+  return result;
 }
 
 ConstIntBound Knowledge::derive_call_bound(Term term) {

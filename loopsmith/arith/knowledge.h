@@ -2,6 +2,7 @@
 // What follows from the facts, kept per term. Private to this floor.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "loopsmith/arith/const_int_bound.h"
@@ -57,6 +58,7 @@ class Knowledge {
   std::int64_t largest_difference(Term a, Term b, int extremes);
   ConstIntBound derive_bound(Term term);
   ConstIntBound derive_call_bound(Term term);
+  ConstIntBound quotient_below_product(const TermNode& node);
   ModularSet derive_modular(Term term);
   ModularSet derive_call_modular(Term term);
 
@@ -64,6 +66,18 @@ class Knowledge {
   Memo<ConstIntBound> bounds_;
   Memo<ModularSet> modulars_;
 };
+
+/// A product of factors that are no constants, each as often as it occurs, and of a constant.
+struct Product {
+  std::vector<Term> factors;
+  std::int64_t constant = 1;
+
+  /// Takes factors out of the product; false where they are not all there.
+  bool take(Term factor);
+  bool take(const Product& others);
+};
+/// Nothing where the constant is beyond 64 bits.
+std::optional<Product> product_of(const Terms& terms, Term term);
 
 /// True when an integer type has the value.
 bool fits(DataType type, std::int64_t value);

@@ -110,6 +110,20 @@ Term Simplifier::simplify_cast(const TermNode& node, Recurse recurse) {
       return from == node.type ? inner.a : decide(terms_.make(Kind::cast, node.type, inner.a));
     }
   }
+  // One that was a number of this type before, and had others added to it in between.
+  const bool is_sum = inner.kind == Kind::add || inner.kind == Kind::sub;
+  if (is_sum && node.type == i64 && inner.type == i32 && !inner.is_data) {
+    const Kind kind = inner.kind;
+    const Term operands[] = {inner.a, inner.b};
+    Term wide[2];
+    bool is_one_wide = false;
+    for (int i = 0; i < 2; ++i) {
+      wide[i] = (this->*recurse)(terms_.make(Kind::cast, node.type, operands[i]));
+      is_one_wide =
+          is_one_wide || (terms_[wide[i]].kind != Kind::cast && !terms_.is_constant(wide[i]));
+    }
+    if (is_one_wide) return combine(kind, node.type, wide[0], wide[1]);
+  }
   if (inner.kind == Kind::broadcast) {
     const Term scalar = terms_.make(Kind::cast, node.type.element(), inner.a);
     return combine(Kind::broadcast, node.type, (this->*recurse)(scalar));

@@ -128,6 +128,8 @@ class Simplifier {
   std::optional<Sum> divided(const TermNode& node, const Sum& dividend, std::int64_t divisor);
   std::optional<Sum> add_scaled(const Sum& a, const Sum& b, std::int64_t scale);
   std::optional<Sum> with_joined_remainder(const Sum& sum);
+  std::optional<Sum> with_joined_quotient(const Sum& sum);
+  std::optional<Sum> joined(const Piece& quotient, const Piece& remainder);
   std::optional<Sum> without_remainders(const Sum& sum, std::int64_t divisor);
   std::optional<Sum> scaled(const Sum& sum, std::int64_t factor);
   Sum divided_exactly(const Sum& sum, std::int64_t divisor);

@@ -185,7 +185,8 @@ std::optional<Sum> Simplifier::add_scaled(const Sum& a, const Sum& b, std::int64
   }
   if (shares_index) merge_digits(result.first);
   result.count = static_cast<std::uint32_t>(pieces_.size()) - result.first;
-  return with_joined_remainder(result);
+  const auto joined = with_joined_remainder(result);
+  return joined ? with_joined_quotient(*joined) : std::nullopt;
 }
 
 /// A sum that leaves the same remainder by `divisor`, without remainders by multiples of it:
@@ -237,6 +238,68 @@ std::optional<Sum> Simplifier::with_joined_remainder(const Sum& sum) {
     if (quotient.upper == Piece::no_upper) return add_scaled(rest, index, remainder.scale);
     return add_scaled(rest,
                       sum_of_piece({quotient.index, false, 1, quotient.upper, remainder.scale}), 1);
+  }
+  return sum;
+}
+
+/// What a product of a quotient, and a remainder of the same divisor, no constant, are together,
+/// but for the scale of the remainder; nothing where they are not of one index, nor is the quotient
+/// of what is left of it:
+///
+///     (x // m + y) * m + x % m          is    x + y * m
+///     (x % (n * m) // m) * m + x % m    is    x % (n * m)
+std::optional<Sum> Simplifier::joined(const Piece& quotient, const Piece& remainder) {
+  const TermNode rest = terms_[remainder.index];
+  const auto divisor = product_of(terms_, rest.b);
+  auto product = product_of(terms_, quotient.index);
+  if (!divisor || !product ||
+      Wide{quotient.scale} * product->constant != Wide{remainder.scale} * divisor->constant ||
+      !product->take(*divisor) || product->factors.size() != 1) {
+    return std::nullopt;
+  }
+  const auto is_of_index = [&](const Piece& piece) {
+    const TermNode node = terms_[piece.index];
+    if (!piece.is_whole() || piece.scale != 1 || node.kind != Kind::floordiv) return false;
+    auto other = product_of(terms_, node.b);
+    const bool is_same = other && other->constant == divisor->constant && other->take(*divisor) &&
+                         other->factors.empty();
+    if (!is_same || node.a == rest.a) return is_same;
+    const TermNode part = terms_[node.a];
+    auto period =
+        part.kind == Kind::floormod && part.a == rest.a ? product_of(terms_, part.b) : std::nullopt;
+    return period && period->constant % divisor->constant == 0 && period->take(*divisor);
+  };
+  const Sum factor = sum_of(product->factors[0]);
+  for (std::uint32_t i = 0; i < factor.count; ++i) {
+    const Piece piece = pieces_[factor.first + i];
+    if (!is_of_index(piece)) continue;
+    const Sum index = sum_of(terms_[piece.index].a);
+    const auto others = add_scaled(factor, sum_of_piece(piece), -1);
+    if (!others) return std::nullopt;
+    if (others->count == 0 && others->base == 0) return index;
+    const Term more = term_of(rest.type, *others);
+    if (more == Term::none) return std::nullopt;
+    return add_scaled(index, sum_of(combine(Kind::mul, rest.type, more, rest.b)), 1);
+  }
+  return std::nullopt;
+}
+
+std::optional<Sum> Simplifier::with_joined_quotient(const Sum& sum) {
+  for (std::uint32_t r = 0; r < sum.count; ++r) {
+    const Piece remainder = pieces_[sum.first + r];
+    const TermNode node = terms_[remainder.index];
+    if (!remainder.is_whole() || node.kind != Kind::floormod || terms_[node.b].is_data) continue;
+    for (std::uint32_t q = 0; q < sum.count; ++q) {
+      const Piece quotient = pieces_[sum.first + q];
+      if (!quotient.is_whole() || terms_[quotient.index].kind != Kind::mul) continue;
+      const auto whole = joined(quotient, remainder);
+      if (!whole) continue;
+      Sum rest{static_cast<std::uint32_t>(pieces_.size()), sum.count - 2, sum.base};
+      for (std::uint32_t i = 0; i < sum.count; ++i) {
+        if (i != q && i != r) pieces_.push_back(Piece(pieces_[sum.first + i]));
+      }
+      return add_scaled(rest, *whole, remainder.scale);
+    }
   }
   return sum;
 }

@@ -54,8 +54,9 @@ Handles<LoopRV> ScheduleMethods::split(const LoopArgument& loop,
 }
 
 LoopRV ScheduleMethods::fuse(const std::vector<LoopArgument>& loops, bool preserve_unit_iters,
-                             const std::optional<std::string>& name) {
-  return *call("fuse", {value_of(loops), value_of(preserve_unit_iters), value_of(name)})
+                             const std::optional<std::string>& name, bool wide) {
+  return *call("fuse",
+               {value_of(loops), value_of(preserve_unit_iters), value_of(name), value_of(wide)})
               .as<LoopRV>();
 }
 

@@ -48,8 +48,10 @@ class ScheduleMethods {
   /// values, and a guard leaves out what the old loops did. `loops`: Outermost first.
   /// `preserve_unit_iters`: Whether the place in loops of extent 1 stays in the bindings of blocks.
   /// `name`: Of the new loop.
+  /// `wide`: Whether the new loop counts in 64 bits, as there may be more iterations than the type
+  /// of the loops has numbers.
   LoopRV fuse(const std::vector<LoopArgument>& loops, bool preserve_unit_iters = true,
-              const std::optional<std::string>& name = {});
+              const std::optional<std::string>& name = {}, bool wide = false);
   /// Makes one nest of several that follow each other.
   /// `loops`: One of each nest, in their order; loops around them are merged, too.
   /// `assume_independent`: Takes an unknown dependence for none. A known one still refuses.

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/rules/loops.h"
 #include "loopsmith/rules/strategy.h"
 
 namespace loopsmith {
@@ -44,26 +43,6 @@ std::optional<Axis> contiguous_axis(const Nest& nest) {
     if (contiguous) return axis;
   }
   return std::nullopt;
-}
-
-Stmt elementwise(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
-                 const CpuModel& machine) {
-  const std::optional<Axis> wanted = contiguous_axis(nest);
-  const auto chosen = std::ranges::find_if(
-      axes, [&](const Axis& axis) { return wanted && axis.var.same_as(wanted->var); });
-  if (chosen == axes.end()) {
-    return loops_over(axes, values, [&](const Substitution& all) { return at(nest.body, all); });
-  }
-  std::vector<Axis> outer = axes;
-  outer.erase(outer.begin() + (chosen - axes.begin()));
-  const std::int64_t lanes = lanes_of(nest, machine);
-  return loops_over(outer, values, [&](const Substitution& outside) {
-    return vectorized_loop(*chosen, lanes, [&](const Expr& value) {
-      Substitution all = outside;
-      all[chosen->var] = value;
-      return at(nest.body, all);
-    });
-  });
 }
 
 }  // namespace loopsmith

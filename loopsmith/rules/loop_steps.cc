@@ -36,7 +36,7 @@ bool is_worth_threads(const std::vector<Nest>& nests) {
   return points >= min_parallel_points;
 }
 
-bool may_fuse(const Schedule& schedule, std::span<const NestLoop> loops) {
+bool fits_type(const Schedule& schedule, std::span<const NestLoop> loops) {
   const auto is_wide = [&](const NestLoop& each) {
     return schedule.get(each.loop).loop_var->dtype.bits > 32;
   };
@@ -49,14 +49,15 @@ LoopRV fuse_all(Schedule& schedule, std::span<const NestLoop> loops) {
   if (loops.size() == 1) return loops[0].loop;
   std::vector<LoopRV> handles;
   for (const NestLoop& each : loops) handles.push_back(each.loop);
-  return fuse(schedule, handles);
+  return fuse(schedule, handles, /*preserve_unit_iters=*/true, /*name=*/std::nullopt,
+              /*wide=*/!fits_type(schedule, loops));
 }
 
 void parallelize(Schedule& schedule, const std::vector<NestLoop>& loops,
                  const RuleContext& context) {
   std::size_t prefix = parallel_prefix(axes_of(loops), context.machine);
   if (prefix == 0) return;
-  while (!may_fuse(schedule, std::span(loops).first(prefix))) --prefix;
+  while (!fits_type(schedule, std::span(loops).first(prefix))) --prefix;
   parallel(schedule, fuse_all(schedule, std::span(loops).first(prefix)));
 }
 

@@ -17,10 +17,11 @@ NestLoop with_axis(const Schedule& schedule, LoopRV loop);
 /// Fewer points than this are done before another thread has woken.
 bool is_worth_threads(const std::vector<Nest>& nests);
 
-/// True when the variable of a fused loop holds the number of all points of these.
-bool may_fuse(const Schedule& schedule, std::span<const NestLoop> loops);
+/// True when the type of the loops holds the number of all points of these.
+bool fits_type(const Schedule& schedule, std::span<const NestLoop> loops);
 
-/// Makes one loop of nested ones that may be fused; the loop itself where there is one.
+/// Makes one loop of nested ones, which counts in 64 bits where their type might not do; the loop
+/// itself where there is one.
 LoopRV fuse_all(Schedule& schedule, std::span<const NestLoop> loops);
 
 /// Makes one parallel loop of so many of `loops`, from the outermost, that there is work for all

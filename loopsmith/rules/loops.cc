@@ -119,17 +119,6 @@ Stmt vectorized_loop(const Axis& axis, std::int64_t lanes, const BodyOf& body) {
   return seq({main, guarded(floormod(axis.extent, width) > zero_of(type), tail)});
 }
 
-Stmt masked_vectors(const Axis& axis, std::int64_t lanes, const BodyOf& body) {
-  const Expr width = int_imm(axis.extent.dtype(), lanes);
-  return loop(
-      axis.var->name + "_o", ceildiv(axis.extent, width), ForKind::serial, [&](const Expr& outer) {
-        return loop(axis.var->name + "_i", width, ForKind::vectorized, [&](const Expr& lane) {
-          const Expr position = outer * width + lane;
-          return guarded(position < axis.extent, body(axis.min + position));
-        });
-      });
-}
-
 std::size_t parallel_prefix(const std::vector<Axis>& axes, const CpuModel& machine) {
   std::int64_t points = 1;
   for (std::size_t i = 0; i < axes.size(); ++i) {

@@ -43,12 +43,6 @@ Substitution values_of(const std::vector<Axis>& axes, const Expr& number, Substi
 /// The second, masked, part is left out when `lanes` divides the extent.
 Stmt vectorized_loop(const Axis& axis, std::int64_t lanes, const BodyOf& body);
 
-/// for o in ceil(extent / lanes):
-///   for l in lanes: (vectorized)  if o * lanes + l < extent: body(o * lanes + l)
-///
-/// Half the code of `vectorized_loop`, for what runs seldom.
-Stmt masked_vectors(const Axis& axis, std::int64_t lanes, const BodyOf& body);
-
 /// `body` only where `condition` holds; decided here when it is constant.
 Stmt guarded(const Expr& condition, const Stmt& body);
 

@@ -62,8 +62,7 @@ Stmt single_reduction(const Nest& nest, const CpuModel& machine) {
 
 /// The loops of a nest, without threads where there is too little to do.
 Stmt loops_of(const Nest& nest, const CpuModel& machine) {
-  const Stmt loops = nest.reduction().empty() ? single_elementwise(nest, machine)
-                                              : single_reduction(nest, machine);
+  const Stmt loops = single_reduction(nest, machine);
   return is_worth_threads({nest}) ? loops : without_threads(loops);
 }
 
@@ -92,7 +91,8 @@ Ptr<PrimFunc> make_loops(const Ptr<PrimFunc>& func, const std::unordered_set<con
   bool is_changed = false;
   for (Stmt& statement : statements) {
     std::vector<Nest> nests = are_left(statement, left) ? nests_of(statement) : std::vector<Nest>();
-    if (nests.empty()) continue;
+    const auto reduces = [](const Nest& nest) { return !nest.reduction().empty(); };
+    if (nests.empty() || !std::ranges::all_of(nests, reduces)) continue;
     is_changed = true;
     std::vector<Stmt> loops;
     for (Nest& nest : nests) {

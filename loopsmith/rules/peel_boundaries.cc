@@ -3,14 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/linear.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/rules/collapse_axes.h"
-#include "loopsmith/rules/loops.h"
 #include "loopsmith/rules/strategy.h"
+#include "loopsmith/rules/walks.h"
 
 namespace loopsmith {
 namespace {
@@ -44,17 +44,6 @@ class Borders {
     if (!first || !last || *first + *last == 0) return std::nullopt;
     if (extent && *first + *last >= *extent) return std::nullopt;
     return std::pair(*first, *last);
-  }
-
-  /// The points between the borders; none where the borders meet.
-  Axis middle() const {
-    const Expr last = axis_.min + axis_.extent;
-    const Expr begin = analyzer_.simplify(max(min(begin_, last), axis_.min));
-    const Expr end = analyzer_.simplify(max(min(end_, last), begin));
-    Axis result = axis_;
-    result.min = begin;
-    result.extent = analyzer_.simplify(end - begin);
-    return result;
   }
 
  private:
@@ -135,20 +124,21 @@ class Borders {
   }
 };
 
-/// The nest between the borders of one axis; nullopt if there are none.
-std::optional<PeeledNest> cut_along(const Nest& nest, const std::vector<Axis>& axes,
-                                    const Axis& axis) {
+/// A nest between the borders of one axis.
+struct Middle {
+  Nest nest;
+  Peeling peeling;
+};
+
+/// Nullopt if there are no borders whose widths are numbers.
+std::optional<Middle> middle_along(const Nest& nest, const Axis& axis) {
   Borders borders(nest, axis);
-  PeeledNest cut{.axis = axis, .middle = axis, .nest = nest, .axes = axes, .views = {}};
-  cut.nest.body = borders.inside();
-  if (cut.nest.body.same_as(nest.body)) return std::nullopt;
-  cut.middle = borders.middle();
-  cut.widths = borders.widths();
-  for (std::vector<Axis>* list : {&cut.nest.axes, &cut.axes}) {
-    std::ranges::replace_if(
-        *list, [&](const Axis& other) { return other.var.same_as(axis.var); }, cut.middle);
-  }
-  return cut;
+  Middle middle{.nest = nest, .peeling = {.axis = axis, .first = 0, .last = 0}};
+  middle.nest.body = borders.inside();
+  const auto widths = borders.widths();
+  if (middle.nest.body.same_as(nest.body) || !widths) return std::nullopt;
+  std::tie(middle.peeling.first, middle.peeling.last) = *widths;
+  return middle;
 }
 
 bool is_strided(const Nest& nest, const Axis& axis) {
@@ -157,40 +147,31 @@ bool is_strided(const Nest& nest, const Axis& axis) {
   });
 }
 
+/// True when the last axis would not fill vectors, or might not.
+bool is_short(const Axis& cells, std::int64_t lanes) {
+  const auto extent = constant_extent(cells);
+  return !extent || (*extent < 2 * lanes && *extent != 1);
+}
+
 }  // namespace
 
-std::optional<PeeledNest> peel_boundaries(const Nest& nest, const std::vector<Axis>& axes,
-                                          std::int64_t lanes) {
+std::optional<Peeling> peel_boundaries(const Nest& nest, std::int64_t lanes) {
   const std::optional<Axis> along = contiguous_axis(nest);
   if (!along || nest.init || lanes <= 1) return std::nullopt;
+  const std::vector<Axis> axes = nest.spatial();
   const auto cell =
       std::ranges::find_if(axes, [&](const Axis& axis) { return axis.var.same_as(along->var); });
-  if (cell == axes.end()) return std::nullopt;
-  if (cell != axes.begin()) {
-    if (auto cut = cut_along(nest, axes, *(cell - 1))) {
-      if (auto merged = with_collapsed_axes(cut->nest, cut->axes, lanes, cut->views)) {
-        cut->nest = *std::move(merged);
-        cut->cells = *cell;
-        return cut;
-      }
+  if (cell != axes.begin() && is_short(*cell, lanes)) {
+    auto middle = middle_along(nest, *(cell - 1));
+    const NestLoop pair[] = {{.loop = {}, .axis = *(cell - 1)}, {.loop = {}, .axis = *cell}};
+    if (middle && is_walk(middle->nest, pair)) {
+      middle->peeling.cells = *cell;
+      return middle->peeling;
     }
   }
   if (!is_strided(nest, *cell)) return std::nullopt;
-  auto cut = cut_along(nest, axes, *cell);
-  return cut && !is_strided(cut->nest, *cell) ? std::move(cut) : std::nullopt;
-}
-
-Stmt loop_over_borders(const PeeledNest& cut, const BodyOf& body) {
-  const Expr before = cut.middle.min - cut.axis.min;
-  const Expr count = Analyzer().simplify(cut.axis.extent - cut.middle.extent);
-  const Expr none = zero_of(count.dtype());
-  return loop(
-      cut.axis.var->name + "_border", count, ForKind::serial, [&](const Expr& number) -> Stmt {
-        const Ptr<Var> point = var(cut.axis.var->name, count.dtype());
-        const Expr skipped = select(number < before, none, cut.middle.extent);
-        return make(
-            LetStmt{.value = cut.axis.min + number + skipped, .var = point, .body = body(point)});
-      });
+  const auto middle = middle_along(nest, *cell);
+  return middle && !is_strided(middle->nest, *cell) ? std::optional(middle->peeling) : std::nullopt;
 }
 
 }  // namespace loopsmith

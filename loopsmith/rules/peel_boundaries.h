@@ -1,37 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <optional>
-#include <utility>
-#include <vector>
 
-#include "loopsmith/rules/loops.h"
 #include "loopsmith/rules/nest.h"
 
 namespace loopsmith {
 
-/// A nest cut along one axis into its borders and what lies between them, where no index is clamped
-/// and no condition on the axis fails, so that vectors may be loaded there as they lie:
+/// How a nest is peeled along one axis: how many of its points are borders. Between them no index
+/// is clamped and no condition on the axis fails, so that vectors may be loaded there as they lie:
 ///
 ///     for x in n:                                  for x in 1 .. n - 1:
 ///       B[x] = A[max(x - 1, 0)] + A[x]      =>       B[x] = A[x - 1] + A[x]
 ///                                                  for x in 0 .. 1, n - 1 .. n:  as before
-struct PeeledNest {
-  Axis axis;                                 ///< The axis that is cut, whole.
-  Axis middle;                               ///< Its points between the borders.
-  std::optional<Axis> cells = std::nullopt;  ///< What is merged with it, whole: the last axis.
-  Nest nest;                                 ///< The nest there.
-  std::vector<Axis> axes;                    ///< Its axes among those that were given.
-  /// How many points come before the middle, and after it, where these are numbers.
-  std::optional<std::pair<std::int64_t, std::int64_t>> widths = {};
-  std::vector<Ptr<Buffer>> views;  ///< What stands around it for its columns to be merged.
+struct Peeling {
+  Axis axis;
+  std::int64_t first, last;                  ///< How many points come before, and behind.
+  std::optional<Axis> cells = std::nullopt;  ///< The last axis, if it joins the points in between.
 };
 
-/// How an elementwise nest is cut so that its vectors fill; nullopt if cutting does not help, or
-/// its axis is not among `axes`.
-std::optional<PeeledNest> peel_boundaries(const Nest& nest, const std::vector<Axis>& axes,
-                                          std::int64_t lanes);
-
-/// for x in the borders:  body(x)
-Stmt loop_over_borders(const PeeledNest& cut, const BodyOf& body);
+/// How an elementwise nest is peeled so that its vectors fill; nullopt if that does not help, or if
+/// the widths of its borders are no numbers.
+std::optional<Peeling> peel_boundaries(const Nest& nest, std::int64_t lanes);
 
 }  // namespace loopsmith

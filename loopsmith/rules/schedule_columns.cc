@@ -9,10 +9,11 @@
 #include "loopsmith/rules/register_tile.h"
 #include "loopsmith/rules/strategy.h"
 #include "loopsmith/rules/task_sizes.h"
+#include "loopsmith/schedule/primitives/annotate.h"
 #include "loopsmith/schedule/primitives/decompose_reduction.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
-#include "loopsmith/schedule/primitives/loop_partition.h"
+#include "loopsmith/schedule/primitives/peel.h"
 #include "loopsmith/schedule/primitives/relatives.h"
 #include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/split.h"
@@ -137,8 +138,16 @@ void reduce_tiles(Schedule& schedule, BlockRV block, ColumnLoops loops, const Co
                   bool has_threads, const RuleContext& context) {
   const auto [tile, vector, lane] =
       split(schedule, *loops.across, {infer, cut.vectors, cut.lanes}).take<3>();
-  loops.tasks.push_back(
-      {tile, {schedule.get(tile).loop_var, schedule.get(tile).min, schedule.get(tile).extent}});
+  loops.tasks.push_back(with_axis(schedule, tile));
+  reduce_columns(schedule, block, loops, {vector, lane}, has_threads, context);
+}
+
+/// What is left over by tiles, in vectors of which the last is masked.
+void reduce_masked(Schedule& schedule, BlockRV block, const ColumnLoops& loops, std::int64_t lanes,
+                   bool has_threads, const RuleContext& context) {
+  const auto [vector, lane] = split(schedule, *loops.across, {infer, lanes}).take<2>();
+  // A copy for whole vectors would be taken once.
+  annotate(schedule, vector, "pragma_loop_partition_hint", 0);
   reduce_columns(schedule, block, loops, {vector, lane}, has_threads, context);
 }
 
@@ -232,8 +241,7 @@ bool schedule_columns(Schedule& schedule, const Subject& subject, const RuleCont
   // What is wider in registers than in memory would be converted in each of the rest's pieces.
   const bool is_widened = bits * lanes < std::int64_t{8} * machine.vector_bytes;
   // Elements that lie apart would be gathered there.
-  const bool is_left_alone = is_widened || cut.rest * bits < 8 * min_rest_bytes;
-  if (cut.rest > 0 && is_left_alone && !is_apart(nest, *along)) return false;
+  const bool is_masked = is_widened && cut.rest > lanes && !is_apart(nest, *along);
   const auto found = look_up_loops(schedule, nest);
   if (!found) return false;
   const ColumnLoops loops = sorted_loops(nest, *found, *along);
@@ -255,21 +263,26 @@ bool schedule_columns(Schedule& schedule, const Subject& subject, const RuleCont
     reduce_whole(nest.block, loops);
     return true;
   }
+  const auto reduce_rest = [&](BlockRV block, const ColumnLoops& rest) {
+    if (is_masked) {
+      reduce_masked(schedule, block, rest, lanes, has_threads, context);
+    } else {
+      reduce_columns(schedule, block, rest, {*rest.across}, has_threads, context);
+    }
+  };
   if (left == columns) {
-    reduce_columns(schedule, nest.block, loops, {*loops.across}, has_threads, context);
+    reduce_rest(nest.block, loops);
     return true;
   }
   std::vector<LoopRV> order{*loops.across};
   for (const NestLoop& each : loops.tasks) order.push_back(each.loop);
   order.insert(order.end(), loops.steps.begin(), loops.steps.end());
   reorder(schedule, order);
-  const auto [whole, rest] =
-      loop_partition(schedule, *loops.across, {columns - left, infer}).take<2>();
+  const auto [whole, rest] = peel(schedule, *loops.across, 0, left).take<2>();
   const BlockRV in_whole = get_child_blocks(schedule, whole)[0];
   const BlockRV left_over = get_child_blocks(schedule, rest)[0];
   reduce_whole(in_whole, loops_of_part(schedule, in_whole, loops));
-  const ColumnLoops last = loops_of_part(schedule, left_over, loops);
-  reduce_columns(schedule, left_over, last, {*last.across}, has_threads, context);
+  reduce_rest(left_over, loops_of_part(schedule, left_over, loops));
   return true;
 }
 

@@ -21,25 +21,23 @@
 namespace loopsmith {
 namespace {
 
-/// True where the loop to be cut, and that of its cells, are the last ones, in this order.
-bool may_cut(const PeeledNest& cut, const std::vector<NestLoop>& loops) {
-  const std::size_t inside = cut.cells ? 2 : 1;
-  if (!cut.widths || loops.size() < inside) return false;
-  const Axis& axis = loops[loops.size() - inside].axis;
-  return cut.axis.var.same_as(axis.var) && (!cut.cells || constant_extent(cut.axis));
+/// True where the loop to be peeled, and that of its cells, are the last ones, in this order.
+bool may_peel(const Peeling& peeling, const std::vector<NestLoop>& loops) {
+  const std::size_t inside = peeling.cells ? 2 : 1;
+  return loops.size() >= inside && peeling.axis.var.same_as(loops[loops.size() - inside].axis.var);
 }
 
-/// Cuts a loop where its borders end; the last of `loops` is in between then, with the cells of its
-/// columns. Gives the loops over cells in the borders.
-std::vector<LoopRV> peel_loop(Schedule& schedule, const PeeledNest& cut,
+/// Peels a loop where its borders end; the last of `loops` is in between then, with the cells of
+/// its columns. Gives the loops over cells in the borders.
+std::vector<LoopRV> peel_loop(Schedule& schedule, const Peeling& peeling,
                               std::vector<NestLoop>& loops) {
-  const std::size_t place = loops.size() - (cut.cells ? 2 : 1);
-  const auto [first, last] = *cut.widths;
+  const std::size_t place = loops.size() - (peeling.cells ? 2 : 1);
+  const auto& [axis, first, last, cells] = peeling;
   const Handles<LoopRV> parts = peel(schedule, loops[place].loop, first, last);
   const std::size_t middle = first > 0 ? 1 : 0;
   loops[place] = with_axis(schedule, parts[middle]);
   std::vector<LoopRV> borders;
-  if (!cut.cells) return borders;
+  if (!cells) return borders;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (i == middle) continue;
     borders.push_back(get_loops(schedule, get_child_blocks(schedule, parts[i])[0]).back());
@@ -67,30 +65,23 @@ void schedule_long_loop(Schedule& schedule, const NestLoop& all, std::int64_t la
   if (has_threads && !(extent && *extent <= size)) {
     const Factor task = context.number(schedule, size, {size / 4, size * 4});
     const auto [tasks, part] = split(schedule, all.loop, {infer, task}).take<2>();
-    parallel(schedule, tasks);
+    // Of loops that are one of 64 bits, the engine does not see which elements are whose.
+    parallel(schedule, tasks, /*assume_independent=*/extent.value_or(INT64_MAX) > max_int(i32));
     along = with_axis(schedule, part);
   }
   vectorize_by(schedule, along.loop, constant_extent(along.axis), lanes, context);
 }
 
 /// Fuses the loops from the one on from which all accesses walk through memory, where these are
-/// all, or the last would not fill vectors. False where that cannot be, as their number is a
-/// variable: quotients and remainders would stay in indices.
-bool fuse_walk(Schedule& schedule, const Nest& nest, std::vector<NestLoop>& loops,
+/// all, or the last might not fill vectors.
+void fuse_walk(Schedule& schedule, const Nest& nest, std::vector<NestLoop>& loops,
                std::int64_t lanes) {
   const std::size_t first = first_of_walk(nest, loops);
   const std::int64_t cells = constant_extent(loops.back().axis).value_or(0);
-  const bool is_short = first < loops.size() && cells < 2 * lanes;
-  if (first != 0 && !is_short) return true;
-  const auto walked = std::span<const NestLoop>(loops).subspan(first);
-  const bool is_known = point_count(nest.axes).has_value();
-  if (is_short && !is_known) return false;
-  if (is_known && may_fuse(schedule, walked)) {
-    const LoopRV fused = fuse_all(schedule, walked);
-    loops.resize(first + 1);
-    loops[first] = with_axis(schedule, fused);
-  }
-  return true;
+  if (first != 0 && (first == loops.size() || cells >= 2 * lanes)) return;
+  const LoopRV fused = fuse_all(schedule, std::span<const NestLoop>(loops).subspan(first));
+  loops.resize(first + 1);
+  loops[first] = with_axis(schedule, fused);
 }
 
 }  // namespace
@@ -110,17 +101,17 @@ bool schedule_elementwise(Schedule& schedule, const Subject& subject, const Rule
         loops, [&](const NestLoop& each) { return each.axis.var.same_as(along->var); });
     const bool is_last = inner + 1 == loops.end();
     std::rotate(inner, inner + 1, loops.end());
-    const auto cut = peel_boundaries(nest, nest.spatial(), lanes);
-    if (cut && !may_cut(*cut, loops)) return false;
+    auto peeling = peel_boundaries(nest, lanes);
+    if (peeling && !may_peel(*peeling, loops)) peeling.reset();
     if (!is_last) {
       std::vector<LoopRV> order;
       for (const NestLoop& each : loops) order.push_back(each.loop);
       reorder(schedule, order);
     }
-    if (cut) {
-      borders = peel_loop(schedule, *cut, loops);
-    } else if (!fuse_walk(schedule, nest, loops, lanes)) {
-      return false;
+    if (peeling) {
+      borders = peel_loop(schedule, *peeling, loops);
+    } else {
+      fuse_walk(schedule, nest, loops, lanes);
     }
   }
   const bool has_threads = is_worth_threads(subject.nests);

@@ -154,7 +154,7 @@ bool schedule_transposes(Schedule& schedule, const Subject& subject, const RuleC
   const std::optional<Axis> along = contiguous_axis(nest);
   const auto across = along && !nest.init ? loaded_axis(nest, *along) : std::nullopt;
   if (!across || !nest.reduction().empty() || point_count(nest.axes) == 0 ||
-      peel_boundaries(nest, nest.spatial(), lanes_of(nest, context.machine))) {
+      peel_boundaries(nest, lanes_of(nest, context.machine))) {
     return false;
   }
   auto found = look_up_loops(schedule, nest);
@@ -162,8 +162,8 @@ bool schedule_transposes(Schedule& schedule, const Subject& subject, const RuleC
   std::vector<NestLoop>& tasks = *found;
   const std::vector<NestLoop> stored_run = taken_run(nest, tasks, *along);
   const std::vector<NestLoop> loaded_run = taken_run(nest, tasks, *across);
-  if (stored_run.empty() || loaded_run.empty() || !may_fuse(schedule, stored_run) ||
-      !may_fuse(schedule, loaded_run)) {
+  if (stored_run.empty() || loaded_run.empty() || !fits_type(schedule, stored_run) ||
+      !fits_type(schedule, loaded_run)) {
     return false;
   }
   std::vector<LoopRV> order;

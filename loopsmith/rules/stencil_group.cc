@@ -42,7 +42,7 @@ std::optional<StencilStage> stage_of(const Nest& nest, const CpuModel& machine) 
     return stride_along(access, column->var) == Stride::other;
   });
   // Clamped borders are peeled where a nest stands alone.
-  const bool has_borders = peel_boundaries(nest, axes, stage.lanes).has_value();
+  const bool has_borders = peel_boundaries(nest, stage.lanes).has_value();
   return fills_vectors && is_along_rows && !has_borders ? std::optional(stage) : std::nullopt;
 }
 

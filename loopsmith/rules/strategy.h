@@ -16,13 +16,6 @@ std::int64_t lanes_of(const Nest& nest, const CpuModel& machine);
 /// The spatial axis along which every store is contiguous, if there is one.
 std::optional<Axis> contiguous_axis(const Nest& nest);
 
-/// elementwise.cc: the contiguous axis vectorised, the other axes of `axes` serial around it.
-Stmt elementwise(const Nest& nest, const std::vector<Axis>& axes, const Substitution& values,
-                 const CpuModel& machine);
-
-/// elementwise_nest.cc: a whole elementwise nest, by the forms of its axes.
-Stmt single_elementwise(const Nest& nest, const CpuModel& machine);
-
 /// row_reduction.cc: which reduction axis may be vectorised, and how: all loads are contiguous
 /// along it, or do not move.
 struct RowReduction {

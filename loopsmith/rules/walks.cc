@@ -59,22 +59,23 @@ bool computes_with(const Ref& root, std::span<const NestLoop> loops) {
 
 }  // namespace
 
+bool is_walk(const Nest& nest, std::span<const NestLoop> loops) {
+  const auto fits = [&](const NestAccess& access) {
+    const bool is_fixed = std::ranges::none_of(loops, [&](const NestLoop& each) {
+      return std::ranges::any_of(
+          access.indices, [&](const Expr& index) { return uses_variable(index, each.axis.var); });
+    });
+    return is_fixed || walks(access, loops);
+  };
+  const bool are_axes = std::ranges::all_of(
+      loops, [](const NestLoop& each) { return each.axis.var.get() != nullptr; });
+  return are_axes && std::ranges::all_of(accesses_in(nest), fits) &&
+         !computes_with(nest.body, loops);
+}
+
 std::size_t first_of_walk(const Nest& nest, const std::vector<NestLoop>& loops) {
-  const std::vector<NestAccess> accesses = accesses_in(nest);
   for (std::size_t first = 0; first + 1 < loops.size(); ++first) {
-    const std::span walked = std::span(loops).subspan(first);
-    const auto fits = [&](const NestAccess& access) {
-      const bool is_fixed = std::ranges::none_of(walked, [&](const NestLoop& each) {
-        return std::ranges::any_of(
-            access.indices, [&](const Expr& index) { return uses_variable(index, each.axis.var); });
-      });
-      return is_fixed || walks(access, walked);
-    };
-    const bool are_axes = std::ranges::all_of(
-        walked, [](const NestLoop& each) { return each.axis.var.get() != nullptr; });
-    if (are_axes && std::ranges::all_of(accesses, fits) && !computes_with(nest.body, walked)) {
-      return first;
-    }
+    if (is_walk(nest, std::span(loops).subspan(first))) return first;
   }
   return loops.size();
 }

@@ -14,6 +14,10 @@ namespace loopsmith {
 /// True when the elements stand one after another, from the start of the memory on.
 bool is_compact(const Buffer& buffer);
 
+/// True when all of the loops, outermost first, may be fused into one through which each access
+/// walks element by element, or does not move.
+bool is_walk(const Nest& nest, std::span<const NestLoop> loops);
+
 /// The first of the loops, outermost first, from which on all of them may be fused into one through
 /// which each access walks element by element, or does not move; their number where there are no
 /// two such.

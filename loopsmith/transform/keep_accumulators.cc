@@ -2,6 +2,8 @@
 #include "loopsmith/transform/keep_accumulators.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <optional>
 #include <unordered_map>
 
 #include "loopsmith/arith/dependence/dependence.h"
@@ -41,16 +43,47 @@ class Keeper {
   Ptr<PrimFunc> run(const Ptr<PrimFunc>& func) { return rewrite_.body_of(func); }
 
  private:
-  static bool is_same_place(const BufferStore& store, const Expr& index) {
-    return structural_equal(store.indices[0], index);
+  bool is_same_place(const BufferStore& store, const Expr& index) const {
+    return structural_equal(store.indices[0], index) || distance(store, index) == 0;
+  }
+
+  /// True when a load reads what the store writes, in the same lanes.
+  bool reads_back(const BufferStore& store, const BufferLoad& load) const {
+    return load.buffer.same_as(store.buffer) && is_same_place(store, load.indices[0]) &&
+           structural_equal(store.predicate, load.predicate);
+  }
+
+  /// The first of neighbours in memory, with its terms in the type of all; null for other vectors.
+  static Expr first_of(const Expr& index) {
+    const auto* ramp = index.as<Ramp>();
+    if (index.dtype().is_vector() && !(ramp && is_const_int(ramp->stride, 1))) return nullptr;
+    Rewriter widen;
+    widen.on<Cast>([&](const Cast& node) -> Expr {
+      if (!node.dtype.is_index() || node.value.dtype() != i32) return Ptr<Cast>(&node);
+      const auto wide = [&](const Expr& part) { return widen(cast(node.dtype, part)); };
+      if (const auto* sum = node.value.as<Add>()) return wide(sum->a) + wide(sum->b);
+      if (const auto* difference = node.value.as<Sub>()) {
+        return wide(difference->a) - wide(difference->b);
+      }
+      return Ptr<Cast>(&node);
+    });
+    return widen(ramp ? ramp->base : index);
+  }
+
+  /// How far a store's first element is behind that at the index, where this is a number.
+  std::optional<std::int64_t> distance(const BufferStore& store, const Expr& index) const {
+    if (store.indices[0].dtype() != index.dtype()) return {};
+    const Expr own = first_of(store.indices[0]), other = first_of(index);
+    if (!own.defined() || !other.defined()) return {};
+    const Expr difference = analyzer_.simplify(own - other);
+    const std::int64_t* known = as_int(difference);
+    return known ? std::optional(*known) : std::nullopt;
   }
 
   /// True for elements a known distance apart, as those of an unrolled loop are.
   bool is_another_place(const BufferStore& store, const Expr& index) const {
-    if (store.indices[0].dtype() != index.dtype() || index.dtype().is_vector()) return false;
-    const Expr distance = analyzer_.simplify(store.indices[0] - index);
-    const std::int64_t* known = as_int(distance);
-    return known && *known != 0;
+    const auto known = distance(store, index);
+    return known && std::abs(*known) >= index.dtype().lanes;
   }
 
   /// True when a loop updates the element by its own store alone, and code generation does not see
@@ -68,10 +101,15 @@ class Keeper {
       if (distinct_.are_apart(store.buffer, load->buffer)) continue;
       if (!load->buffer.same_as(store.buffer)) return false;
       const Expr& index = load->indices[0];
-      if (is_same_place(store, index)) continue;
+      if (is_same_place(store, index)) {
+        if (!reads_back(store, *load)) return false;
+        continue;
+      }
       (is_another_place(store, index) ? has_neighbours : asks_indices) = true;
     }
-    if (!asks_indices) return has_neighbours || !arguments_are_apart_;
+    // What is stored under a mask, it leaves in memory.
+    const bool is_masked = store.predicate.defined();
+    if (!asks_indices) return has_neighbours || is_masked || !arguments_are_apart_;
     if (!accumulation_of(store)) return false;
     Dependences dependences(in_turn_inside(loop, around_));
     return dependences.accumulator_is_private(loop.loop_var, store.buffer).verdict ==
@@ -82,17 +120,20 @@ class Keeper {
     const LoopBody body(loop.body);
     if (!body.is_simple || !is_timeless(loop.extent)) return Stmt(&loop);
     std::vector<Kept> all;
-    for (const BufferStore* store : body.sure_stores) {
+    std::vector<const BufferStore*> stores = body.sure_stores;
+    std::ranges::copy(body.masked_stores, std::back_inserter(stores));
+    for (const BufferStore* store : stores) {
       // An unrolled loop may do one and the same statement several times.
       const auto is_kept = [&](const Kept& each) { return each.store == store; };
       if (std::ranges::any_of(all, is_kept)) continue;
       const Expr& index = store->indices[0];
-      const bool stays = store->indices.size() == 1 && !uses_variable(index, loop.loop_var) &&
-                         body.is_fixed(index);
+      const auto stays_the_same = [&](const Expr& expr) {
+        return !uses_variable(expr, loop.loop_var) && body.is_fixed(expr);
+      };
+      const bool stays = store->indices.size() == 1 && stays_the_same(index) &&
+                         (!store->predicate.defined() || stays_the_same(store->predicate));
       const bool is_read = stays && std::ranges::any_of(body.loads, [&](const BufferLoad* load) {
-                             return load->buffer.same_as(store->buffer) &&
-                                    !load->predicate.defined() &&
-                                    is_same_place(*store, load->indices[0]);
+                             return reads_back(*store, *load);
                            });
       // What fits into a register already has no other name.
       if (!is_read || memory_scope(*store->buffer) == MemoryScope::local) continue;
@@ -110,12 +151,11 @@ class Keeper {
     return {make(Ramp{.base = 0, .stride = 1, .lanes = lanes})};
   }
 
-  static Stmt rewritten(const For& loop, const std::vector<Kept>& all) {
+  Stmt rewritten(const For& loop, const std::vector<Kept>& all) const {
     Rewriter rewrite;
     rewrite.on<BufferLoad>([&](const BufferLoad& node) -> Expr {
       for (const Kept& each : all) {
-        if (node.buffer.same_as(each.store->buffer) && is_same_place(*each.store, node.indices[0]))
-          return load(each.register_buffer, all_of(each));
+        if (reads_back(*each.store, node)) return load(each.register_buffer, all_of(each));
       }
       return rewrite.children(node);
     });
@@ -130,13 +170,18 @@ class Keeper {
     copy.body = rewrite(loop.body);
     std::vector<Stmt> statements;
     for (const Kept& each : all) {
+      const BufferStore& kept = *each.store;
       statements.push_back(
-          store(each.register_buffer, load(each.store->buffer, each.store->indices), all_of(each)));
+          store(each.register_buffer,
+                make(BufferLoad{
+                    .buffer = kept.buffer, .indices = kept.indices, .predicate = kept.predicate}),
+                all_of(each)));
     }
     statements.push_back(make(std::move(copy)));
     for (const Kept& each : all) {
-      statements.push_back(
-          store(each.store->buffer, load(each.register_buffer, all_of(each)), each.store->indices));
+      BufferStore after = *each.store;
+      after.value = load(each.register_buffer, all_of(each));
+      statements.push_back(make(std::move(after)));
     }
     // Where the loop does not run, the element may not be there.
     const Expr runs = Analyzer().simplify(loop.extent > int_imm(loop.extent.dtype(), 0));

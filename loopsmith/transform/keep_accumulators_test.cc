@@ -62,6 +62,22 @@ TEST_F(KeepAccumulators, keeps_once_what_an_unrolled_loop_updates_by_one_stateme
   EXPECT_EQ(registers_of(over_sums({twice, add(p * 2 + 1), twice})), 2);
 }
 
+TEST_F(KeepAccumulators, keeps_lanes_that_a_mask_leaves) {
+  const Expr lanes = make(Ramp{.base = p * 2, .stride = 1, .lanes = 2});
+  const auto add_where = [&](const Expr& mask, const Expr& read_where) {
+    const Expr old = make(BufferLoad{.buffer = sums, .indices = {lanes}, .predicate = read_where});
+    return make(BufferStore{.buffer = sums,
+                            .value = old + broadcast(load(a, {i}), 2),
+                            .indices = {lanes},
+                            .predicate = mask});
+  };
+  const Expr fixed = lanes < broadcast(Expr(3), 2);
+  EXPECT_EQ(registers_of(over_sums({add_where(fixed, fixed)})), 1);
+  const Expr moving = lanes < broadcast(Expr(i), 2);
+  EXPECT_EQ(registers_of(over_sums({add_where(moving, moving)})), 0);
+  EXPECT_EQ(registers_of(over_sums({add_where(fixed, nullptr)})), 0);
+}
+
 TEST_F(KeepAccumulators, leaves_elements_that_may_be_one) {
   EXPECT_EQ(registers_of(over_sums({add(p * 2), add(p + 1)})), 0);
 }

@@ -23,7 +23,7 @@ void LoopBody::visit(const Stmt& stmt, bool is_sure) {
     visit(attribute->body, is_sure);
   } else if (const auto* store = stmt.as<BufferStore>()) {
     stores.push_back(store);
-    if (is_sure && !store->predicate.defined()) sure_stores.push_back(store);
+    if (is_sure) (store->predicate.defined() ? masked_stores : sure_stores).push_back(store);
     for (const Expr& index : store->indices) read(index, is_sure);
     read(store->value, is_sure);
   } else {

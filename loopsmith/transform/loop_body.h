@@ -13,7 +13,8 @@ namespace loopsmith {
 /// What the body of an innermost loop does, if it is stores, names and conditions alone.
 struct LoopBody {
   std::vector<const BufferStore*> stores;
-  std::vector<const BufferStore*> sure_stores;  ///< Those of each iteration.
+  std::vector<const BufferStore*> sure_stores;    ///< Those of each iteration, to all lanes.
+  std::vector<const BufferStore*> masked_stores;  ///< Those of each iteration, to some.
   std::vector<const BufferLoad*> loads;
   std::unordered_set<const Object*> sure_loads;
   std::unordered_set<const Object*> named;  ///< Variables that are defined in it.

@@ -176,28 +176,40 @@ void Partitioner::consider(const Expr& condition, const For& loop, Part& part) {
   const auto& [low, high, strict] = *sides;
 
   // scale * loop_var + rest < 0, or <= 0.
-  const Expr difference = low - high;
+  Expr difference = low - high;
   const Ptr<Var>& variable = loop.loop_var;
-  const Expr one = int_imm(variable->dtype, 1);
+  const DataType type = variable->dtype, wide = difference.dtype();
+  if (wide.bits < type.bits) return;
+  Ptr<Var> place = variable;
+  if (wide != type) {
+    place = var(variable->name, wide);
+    analyzer_.bind_range(place, cast(wide, loop.min), cast(wide, loop.extent));
+    difference = analyzer_.simplify(substitute(difference, {{variable, cast(type, place)}}));
+  }
   const Expr slope =
-      analyzer_.simplify(substitute(difference, {{variable, variable + one}}) - difference);
+      analyzer_.simplify(substitute(difference, {{place, place + int_imm(wide, 1)}}) - difference);
   const std::int64_t* scale = as_int(slope);
   if (!scale || *scale == 0) return;
-  const Expr rest =
-      analyzer_.simplify(substitute(difference, {{variable, int_imm(variable->dtype, 0)}}));
+  const Expr rest = analyzer_.simplify(substitute(difference, {{place, int_imm(wide, 0)}}));
   const auto values = arith::relax(rest, inner_);
   if (!values || uses_variable(values->max, variable) || may_change(values->max, loop.body)) return;
 
   if (is_better_masked(condition, loop, *values, std::abs(*scale))) return;
 
   // The largest rest decides: scale * loop_var < limit.
-  const DataType type = variable->dtype;
   Expr limit = -values->max;
   if (!strict) limit = limit + int_imm(limit.dtype(), 1);
-  if (limit.dtype() != type || analyzer_.may_overflow(analyzer_.simplify(limit))) return;
+  if (analyzer_.may_overflow(analyzer_.simplify(limit))) return;
+  // What is computed in more bits than the loop counts in may be beyond its ends.
+  const auto among_iterations = [&](const Expr& at) -> Expr {
+    if (wide == type) return at;
+    const Expr begin = cast(wide, loop.min);
+    return cast(type, max(min(at, begin + cast(wide, loop.extent)), begin));
+  };
   const bool is_end = *scale > 0;
-  const Expr bound = is_end ? ceildiv(limit, int_imm(type, *scale))
-                            : floordiv(-limit, int_imm(type, -*scale)) + one;
+  const Expr bound =
+      among_iterations(is_end ? ceildiv(limit, int_imm(wide, *scale))
+                              : floordiv(-limit, int_imm(wide, -*scale)) + int_imm(wide, 1));
   // Lanes go in step: all of them would do the first part before any does the second.
   if (differs_by_lane(bound)) return;
   // Where it holds for all inner values in no iteration at all, there is nothing to gain.
@@ -212,7 +224,7 @@ void Partitioner::consider(const Expr& condition, const For& loop, Part& part) {
   const Expr least = strict ? -values->min : int_imm(rest.dtype(), 1) - values->min;
   if (!guards_all(loop.body, condition) || analyzer_.may_overflow(analyzer_.simplify(least)))
     return;
-  part.ends.push_back(ceildiv(least, int_imm(type, *scale)));
+  part.ends.push_back(among_iterations(ceildiv(least, int_imm(wide, *scale))));
 }
 
 /// Calls `consider` for each condition in `stmt`, with `inner_` and `lanes_` as they are there.

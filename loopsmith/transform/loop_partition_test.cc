@@ -35,6 +35,16 @@ TEST_F(LoopPartition, cuts_off_the_part_where_the_guard_matters) {
   EXPECT_TRUE(rest->body.as<For>()->body.is<IfThenElse>());
 }
 
+TEST_F(LoopPartition, cuts_by_conditions_of_more_bits_than_the_loop) {
+  const Expr at = cast(i64, io) * 8 + cast(i64, ii);
+  const Stmt inner = for_loop(ii, 0, 8, if_then(at < cast(i64, n) * cast(i64, n), set(a, at)));
+  const Stmt result = partitioned(for_loop(io, 0, 100, inner));
+  const auto* parts = result.as<SeqStmt>();
+  ASSERT_TRUE(parts);
+  EXPECT_FALSE(parts->seq[0].as<For>()->body.as<For>()->body.is<IfThenElse>());
+  EXPECT_EQ(parts->seq[0].as<For>()->extent.dtype(), i32);
+}
+
 TEST_F(LoopPartition, cuts_off_both_borders_of_a_stencil) {
   const auto point = [&](Expr at, bool guarded) {
     const Expr left = load(b, {at - 1});

@@ -85,7 +85,7 @@ Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& argum
     return Refusal{&extents_are_independent,
                    {Argument(loops[why.loop]), Argument(loops[why.inner])}};
   }
-  return FusePlan{loops, *std::move(shape), arguments.name};
+  return FusePlan{loops, *std::move(shape), arguments.name, arguments.wide};
 }
 
 LoopRV commit_fuse(Schedule& schedule, FusePlan&& plan) {
@@ -96,7 +96,7 @@ LoopRV commit_fuse(Schedule& schedule, FusePlan&& plan) {
   const SpanScope span(schedule.span_from(outermost.span));
 
   std::string joined;
-  DataType type = outermost.loop_var->dtype;
+  DataType type = plan.is_wide ? i64 : outermost.loop_var->dtype;
   for (const LoopRV loop : plan.loops) {
     joined += std::string(schedule.name(loop)) + "_";
     const DataType other = schedule.get(loop).loop_var->dtype;

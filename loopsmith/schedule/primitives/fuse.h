@@ -11,18 +11,23 @@ struct FuseArguments {
   std::vector<LoopRV> loops;
   bool preserve_unit_iters = true;
   std::optional<std::string> name = {};
+  bool wide = false;
 
   static constexpr std::tuple parameters{
       Parameter{"loops", &FuseArguments::loops, "Outermost first."},
       Parameter{"preserve_unit_iters", &FuseArguments::preserve_unit_iters,
                 "Whether the place in loops of extent 1 stays in the bindings of blocks."},
-      Parameter{"name", &FuseArguments::name, "Of the new loop."}};
+      Parameter{"name", &FuseArguments::name, "Of the new loop."},
+      Parameter{"wide", &FuseArguments::wide,
+                "Whether the new loop counts in 64 bits, as there may be more iterations than the "
+                "type of the loops has numbers."}};
 };
 
 struct FusePlan {
   std::vector<LoopRV> loops;
   NestShape shape;  ///< That they take before.
   std::optional<std::string> name;
+  bool is_wide;
 };
 
 inline constexpr Condition loops_are_given{"loops_are_given", "no loop is given",

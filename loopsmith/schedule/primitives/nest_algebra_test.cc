@@ -41,6 +41,40 @@ for i_last in range(8, 10):
 )"));
 }
 
+TEST(peel, tells_blocks_their_values) {
+  const auto before = program("a: T.handle, b: T.handle", R"(
+n = T.int32(is_size_var=True)
+A = T.match_buffer(a, (n,))
+B = T.match_buffer(b, (n,))
+for i in range(n):
+    with T.block("B"):
+        v = T.axis.spatial(n, i)
+        B[v] = A[T.max(T.min(v - 1, n - 1), 0)] + A[T.min(v + 1, n - 1)]
+)");
+  Schedule sch(before);
+  peel(sch, get_loop(sch, "i"), 1, 1);
+  EXPECT_NE(body_of(sch).find("B[v] = A[v - 1] + A[v + 1]"), std::string::npos) << body_of(sch);
+  EXPECT_NE(body_of(sch).find("B[v] = A[0] + "), std::string::npos) << body_of(sch);
+  expect_result(sch, before);
+}
+
+TEST(fuse, counts_in_64_bits) {
+  const auto before = program("a: T.handle", R"(
+n = T.int32(is_size_var=True)
+m = T.int32(is_size_var=True)
+A = T.match_buffer(a, (n, m))
+for i, j in T.grid(n, m):
+    with T.block("A"):
+        v_i, v_j = T.axis.remap("SS", [i, j])
+        A[v_i, v_j] = T.float32(1)
+)");
+  Schedule sch(before);
+  const Handles<LoopRV> loops = get_loops(sch, get_block(sch, "A"));
+  const LoopRV fused = fuse(sch, {loops[0], loops[1]}, true, std::nullopt, /*wide=*/true);
+  EXPECT_EQ(sch.get(fused).loop_var->dtype, i64);
+  expect_result(sch, before);
+}
+
 TEST(peel, aligns_loops_of_triangles) {
   const auto before = program("a: T.handle", R"(
 n = T.int32()

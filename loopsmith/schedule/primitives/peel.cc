@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/data_parameters.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
@@ -31,6 +32,51 @@ std::vector<PeeledPart> parts_between(const For& loop, const PeelArguments& argu
                      analyzer.simplify(min(last, all - first)), "_last"});
   }
   return parts;
+}
+
+/// What blocks do in a part of a loop: where its variable is an axis, they know its values, and
+/// what these decide is decided.
+Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For& part) {
+  Analyzer analyzer;
+  learn_sizes(schedule, function, analyzer);
+  for (const Ptr<Var>& scalar :
+       arith::data_parameters(*schedule.as<PrimFunc>(schedule.root(function)))) {
+    analyzer.mark_data(scalar);
+  }
+  Rewriter inside;
+  const auto decide = [&]<class Node>(const Node& node) -> Expr {
+    const Expr expr(inside.children(node));
+    const Expr simple = analyzer.simplify(expr);
+    return simple.is<Node>() ? expr : simple;
+  };
+  inside.on<Min>([&](const Min& node) { return decide(node); });
+  inside.on<Max>([&](const Max& node) { return decide(node); });
+  inside.on<LT>([&](const LT& node) { return decide(node); });
+  inside.on<LE>([&](const LE& node) { return decide(node); });
+  inside.on<GT>([&](const GT& node) { return decide(node); });
+  inside.on<GE>([&](const GE& node) { return decide(node); });
+  Rewriter rewrite;
+  rewrite.on<BlockRealize>([&](const BlockRealize& node) -> Stmt {
+    BlockRealize copy = node;
+    for (std::size_t i = 0; i < node.iter_values.size(); ++i) {
+      const Ptr<IterVar>& axis = node.block->iter_vars[i];
+      const bool is_axis = node.iter_values[i].same_as(part.loop_var) && axis->dom &&
+                           axis->iter_type == IterType::data_par;
+      if (!is_axis) continue;
+      const DataType type = axis->var->dtype;
+      const Range values{.min = cast(type, part.min), .extent = cast(type, part.extent)};
+      analyzer.bind_range(axis->var, values.min, values.extent);
+      const Ptr<Block> decided = inside.children(*copy.block);
+      if (decided.same_as(copy.block)) continue;
+      Block block = *decided;
+      IterVar narrow = *axis;
+      narrow.dom = make(Range(values));
+      block.iter_vars[i] = make(std::move(narrow));
+      copy.block = make(std::move(block));
+    }
+    return make(std::move(copy));
+  });
+  return rewrite(part.body);
 }
 
 /// The parts before, in, and after the loop, as far as they have iterations.
@@ -140,6 +186,7 @@ Handles<LoopRV> commit_peel(Schedule& schedule, PeelPlan&& plan) {
       part.body =
           body_of_part(schedule, function, loop.body, piece.going_on, piece.suffix, buffers);
     }
+    if (is_const_int(loop.step, 1)) part.body = body_for_values(schedule, function, part);
     if (piece.suffix.empty()) {
       add_renewed_blocks(loop.body, part.body, renewed);
     } else {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Buffers that a match_buffer views, in another scope, of another type, with separators."""
+"""Buffers with views, in another scope, of another type, with separators; and constants."""
 
 from __future__ import annotations
 
@@ -82,3 +82,31 @@ def test_elements_stay_where_they_are_when_physical_axes_change():
         c = np.zeros((8, 8), "float32")
         ls.build(sch, target=target)(a.reshape(8, 8), c)
         np.testing.assert_array_equal(c.reshape(64)[:63], a[1:] + a[:63])
+
+
+@T.prim_func
+def with_constants(A: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
+    values = T.allocate_const([1.0, 2.0, 3.0, 4.0], "float32", [4])
+    K = T.decl_buffer((4,), "float32", data=values)
+    for i in range(4):
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = A[vi] + K[3 - vi]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda sch: sch.cache_read("C", 1, "global"),
+        lambda sch: sch.reindex("C", ("read", 1)),
+        lambda sch: sch.reindex_cache_read("C", 1, "global", lambda i: (i,)),
+        lambda sch: sch.read_at(sch.get_loops("C")[0], "C", 1, "global"),
+    ],
+)
+def test_constants_are_copied_where_they_are_known(step: Callable[[tir.Schedule], Any]):
+    sch = tir.Schedule(with_constants)
+    step(sch)
+    assert sch.verify().answer == "same"
+    c = np.zeros(4, "float32")
+    ls.build(sch)(np.ones(4, "float32"), c)
+    np.testing.assert_array_equal(c, [5, 4, 3, 2])

@@ -35,11 +35,17 @@ NodeId child_in_slot(const Schedule& schedule, NodeId around, std::uint32_t slot
   return child;
 }
 
+/// True for what names memory, or a value, for a part of a body.
+bool declares(const Schedule& schedule, NodeId node) {
+  return schedule.as<DeclBuffer>(node) || schedule.as<LetStmt>(node) ||
+         schedule.as<Allocate>(node) || schedule.as<AllocateConst>(node);
+}
+
 /// What runs the statements inside a block or a declaration one after another.
 NodeId body_below(const Schedule& schedule, NodeId node) {
   NodeId body = schedule.at(node).first_child;
   // What is declared for the whole body is seen in all of it.
-  while (body != no_node && (schedule.as<DeclBuffer>(body) || schedule.as<LetStmt>(body))) {
+  while (body != no_node && declares(schedule, body)) {
     node = body;
     body = schedule.at(node).first_child;
   }
@@ -360,7 +366,7 @@ NodeId nest_of(const Schedule& schedule, BlockRV scope, BlockRV block) {
   const NodeId node = schedule.node(block);
   NodeId nest = child_towards(schedule, node, body_of(schedule, scope));
   // What is declared for a part of the body is seen there alone.
-  while (schedule.as<DeclBuffer>(nest) || schedule.as<LetStmt>(nest)) {
+  while (declares(schedule, nest)) {
     nest = child_towards(schedule, node, body_below(schedule, nest));
   }
   return nest;

@@ -182,11 +182,21 @@ bool is_written_outside(const Schedule& schedule, const CacheSubject& subject,
       {.at = scope, .around = schedule.node(outer->scope)});
 }
 
+/// True where the buffer is of constants.
+bool holds_constants(const Schedule& schedule, NodeId node, const Ptr<Buffer>& buffer) {
+  for (; node != no_node; node = schedule.at(node).parent) {
+    const auto* constants = schedule.as<AllocateConst>(node);
+    if (constants && constants->buffer_var.same_as(buffer->data)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool is_written_before(const Schedule& schedule, const CacheSubject& subject,
                        const AffineRegion& box, const CopyPlace& place) {
   const Ptr<Buffer>& buffer = subject.selected.buffer;
+  if (holds_constants(schedule, place.at, buffer)) return true;
   const NodeId owner = owner_of(schedule, place.at, buffer);
   if (owner == no_node) return false;             // A variable, or what a statement declares.
   if (schedule.as<PrimFunc>(owner)) return true;  // An input.

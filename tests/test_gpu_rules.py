@@ -190,7 +190,8 @@ PROGRAMS: dict[str, Program] = {
     "elements": Program(
         elements, lambda a, b: np.exp(a * b) + a, [(5, 7), (1, 1), (0, 3), (300, 256)]
     ),
-    "convolution": Program(convolution, convolved, [(1, 3, 4, 9), (2, 4, 8, 8)]),
+    # Of one filter too: no product of matrices.
+    "convolution": Program(convolution, convolved, [(1, 3, 4, 9), (2, 4, 8, 8), (2, 3, 1, 5)]),
 }
 
 

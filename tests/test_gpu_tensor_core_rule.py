@@ -192,6 +192,8 @@ def test_convolutions_are_products_of_gathered_elements() -> None:
     source, _ = run(convolution(2, 16, 16, 6))
     assert is_on_tensor_cores(source)
     assert source.count("__global__ void") == 1
+    # Of one filter: no product of matrices.
+    run(convolution(2, 16, 1, 6))
 
 
 def test_sizes_may_be_known_by_the_call_alone() -> None:

@@ -147,6 +147,13 @@ std::optional<ProductLoops> product_loops(const Schedule& schedule, BlockRV bloc
   return found;
 }
 
+ProductLoops require_product_loops(const Schedule& schedule, BlockRV block) {
+  auto found = product_loops(schedule, block);
+  require(found.has_value(), "block_is_product", hint("keep the form"),
+          "rows or columns of the product are gone");
+  return *std::move(found);
+}
+
 std::vector<LoopRV> ProductLoops::in_order() const {
   std::vector<LoopRV> order = batch;
   for (const auto* loops : {&rows, &columns, &reduction}) {

@@ -20,6 +20,8 @@ struct ProductLoops {
 /// The loops of a block whose two operands each lack an axis of the result, columns being those
 /// along which results are neighbours; none of other blocks.
 std::optional<ProductLoops> product_loops(const Schedule& schedule, BlockRV block);
+/// The same; throws where there are none, as in the form of matrices an axis of one row is none.
+ProductLoops require_product_loops(const Schedule& schedule, BlockRV block);
 
 /// The factors for `pad_einsum` that make rows, columns and steps of the reduction multiples of
 /// these; none where they are already.

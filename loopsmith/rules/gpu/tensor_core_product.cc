@@ -64,14 +64,14 @@ class TensorCoreTiler {
     look_up_nest(schedule_, block_);
     bring_into_matrix_form(schedule_, block_);
     look_up_nest(schedule_, block_);
-    ProductLoops product = *product_loops(schedule_, block_);
+    ProductLoops product = require_product_loops(schedule_, block_);
     reorder(schedule_, product.in_order());
     if (const auto padding = padding_of(schedule_, block_, product, tiling_.tile[0],
                                         tiling_.tile[1], tiling_.step)) {
       pad_einsum(schedule_, block_, *padding);
     }
     look_up_nest(schedule_, block_);
-    product = *product_loops(schedule_, block_);
+    product = require_product_loops(schedule_, block_);
     if (tiling_.is_of_warpgroups) {
       multiply_in_warpgroups(product);
     } else {

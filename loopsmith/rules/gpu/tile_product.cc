@@ -93,7 +93,7 @@ class ProductTiler {
     look_up_nest(schedule_, block_);
     bring_into_matrix_form(schedule_, block_);
     look_up_nest(schedule_, block_);
-    ProductLoops product = *product_loops(schedule_, block_);
+    ProductLoops product = require_product_loops(schedule_, block_);
     tiling_ = tiling_for(schedule_, block_, product, context_.device.threads_per_block);
     reorder(schedule_, product.in_order());
     if (const auto padding = padding_of(schedule_, block_, product, tiling_.tile(0),
@@ -101,7 +101,7 @@ class ProductTiler {
       pad_einsum.attempt(schedule_, block_, *padding);
     }
     look_up_nest(schedule_, block_);
-    product = *product_loops(schedule_, block_);
+    product = require_product_loops(schedule_, block_);
     const auto [block_row, row, i] = cut(in_line(schedule_, product.rows), 0);
     const auto [block_column, column, j] = cut(in_line(schedule_, product.columns), 1);
     const std::int64_t fewest = std::max(tiling_.step / 2, has_words() ? bytes_of_word : 1);

@@ -35,6 +35,8 @@ ROUNDS = 3
 RNG = np.random.default_rng(1)
 SUMS = {"float32": "float32", "float16": "float32", "bfloat16": "float32", "int8": "int32"}
 """Types of operands, and in what products of them are summed."""
+ROUNDED = "cuda -arch=native -allow_tf32"
+"""Where float32 is multiplied as tensor cores do it."""
 
 
 class Row(NamedTuple):
@@ -48,6 +50,7 @@ class Row(NamedTuple):
     goal: float = 0.92
     operands: Sequence[np.ndarray] = ()  # With a schedule: what it is called with.
     bytes: int = 0  # What has to be moved, where it is not all of the arrays.
+    target: str = "cuda -arch=native"
 
 
 def exact(array: np.ndarray) -> np.ndarray:
@@ -71,6 +74,13 @@ def product(n: int, dtype: str = "float32") -> Row:
     return Row(
         f"{dtype} product {n}", tensors, request, lambda x, y: exact(x) @ exact(y), 2.0 * n**3, 0.95
     )
+
+
+def rounded_product(n: int) -> Row:
+    """A product of float32 on tensor cores, which round operands to 11 bits, on both sides."""
+    made = product(n)
+    request = {**made.request, "allow_tf32": True}
+    return made._replace(name=f"tf32 product {n}", request=request, target=ROUNDED)
 
 
 def soft(x: np.ndarray) -> np.ndarray:
@@ -219,6 +229,7 @@ def rows(is_quick: bool) -> list[Callable[[], Row]]:
     for dtype in SUMS:
         for n in sizes:
             made.append(lambda n=n, dtype=dtype: product(n, dtype))
+    made += [lambda n=n: rounded_product(n) for n in sizes]
     n = 1024 if is_quick else 8192
     streams = (
         copy, elements, softmax, layer_norm, transpose, row_sums, column_sums, total, prefix_sum,
@@ -298,7 +309,7 @@ def error_of(row: Row, operands: list[np.ndarray], result: np.ndarray) -> float:
 def measure(row: Row, device: ls.Device, peer: Peer, copied: list[float]) -> tuple[str, ...]:
     """Measure a row: in turns, as medians."""
     start = time.perf_counter()
-    module: Any = ls.build(row.tensors, target="cuda -arch=native")
+    module: Any = ls.build(row.tensors, target=row.target)
     built = time.perf_counter() - start
     operands, arrays = arrays_of(row, device)
     module(*arrays)

@@ -82,6 +82,8 @@ def call_of(torch: Any, request: dict[str, Any]) -> Callable[[], object]:
             return torch.randint(-8, 8, shape, device="cuda", dtype=dtype)
         return torch.rand(*shape, device="cuda", dtype=torch.float32).to(dtype)
 
+    # Both sides multiply float32 as float32, if rounding is not asked for.
+    torch.backends.cuda.matmul.allow_tf32 = request.get("allow_tf32", False)
     if name == "product":
         a, b = random(n, n), random(n, n)
         c = torch.empty(n, n, device="cuda", dtype=torch.int32 if dtype == torch.int8 else dtype)
@@ -140,8 +142,6 @@ def main() -> None:
     if not torch.cuda.is_available():
         print(json.dumps({"error": "PyTorch finds no GPU with CUDA"}), flush=True)
         return
-    # Both sides multiply float32 as float32.
-    torch.backends.cuda.matmul.allow_tf32 = False
     name = torch.cuda.get_device_name()
     print(json.dumps({"peer": f"PyTorch {torch.__version__} on {name}"}), flush=True)
     for line in sys.stdin:

@@ -144,8 +144,11 @@ Ptr<PrimFunc> lower_blocks(const Ptr<PrimFunc>& func) {
   });
   rewrite.on<BlockRealize>([&](const BlockRealize& realize) -> Stmt {
     const Block& block = *realize.block;
-    check(!block.init && block.match_buffers.empty(), "lower_blocks",
-          "block {} still has an init or views", block.name_hint);
+    if (block.init || !block.match_buffers.empty()) {
+      fail(ErrorKind::lower, "blocks_are_bare",
+           hint("run lower_init and lower_match_buffer before"), block.span,
+           "block {} still has an init or views", block.name_hint);
+    }
     // Axes that the body would change keep their value under their own name.
     std::vector<LetStmt> names;
     for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import tvm
 import tvm.testing
@@ -319,6 +320,9 @@ def test_a_pass_over_loops_says_that_blocks_are_there():
     for made in (X.ThreadSync("shared"), X.UnifyThreadBinding(), X.InjectVirtualThread()):
         with pytest.raises(tvm.TVMError, match="looks at loops, and block B is still there: run"):
             made(mod)
+    for made in (X.ConvertBlocksToOpaque(), X.LowerOpaqueBlock()):
+        with pytest.raises(tvm.TVMError, match="block B still has an init"):
+            made(mod)
     for wrong in (lambda: X.ThreadSync("global"), lambda: X.NarrowDataType(16)):
         with pytest.raises(TypeError, match="takes no such options here"):
             wrong()
@@ -430,6 +434,21 @@ def test_arithmetic_of_a_block_is_compared_by_what_it_is():
     from tvm.tir.schedule.testing import assert_structural_equal_gs
 
     assert_structural_equal_gs(flat, plain)
+
+
+def test_functions_of_the_host_get_arrays_of_bfloat16():
+    @tvm.register_func("test.copy_of", override=True)
+    def copy_of(x, out):
+        assert x.dtype == "bfloat16" and x.device == tvm.cpu()
+        out.copyfrom(x)
+
+    A = te.placeholder((4,), "bfloat16", name="A")
+    B = te.extern((4,), [A], lambda i, o: tir.call_packed("test.copy_of", i[0], o[0]), name="B",
+                  dtype="bfloat16")  # fmt: skip
+    a, b = tvm.nd.empty((4,), "bfloat16"), tvm.nd.empty((4,), "bfloat16")
+    a.copyfrom(np.arange(4))
+    tvm.build(te.create_prim_func([A, B]))(a, b)
+    assert b.numpy().tolist() == [0, 1, 2, 3]
 
 
 if __name__ == "__main__":

@@ -198,7 +198,9 @@ class _Lent(np.ndarray):
 
 
 def lent(value: Any) -> Any:
-    """Return an array of NumPy with the methods of this module's arrays; all else as it is."""
+    """Return an array with the methods of this module's arrays; all else as it is."""
+    if isinstance(value, ls.NDArray):  # Of elements that NumPy has not.
+        return NDArray(value)
     return value.view(_Lent) if isinstance(value, np.ndarray) else value
 
 

@@ -191,6 +191,10 @@ def ConvertBlocksToOpaque() -> Pass:
         if not isinstance(node, tir.BlockRealize) or not node.iter_values:
             return None
         block = node.block
+        if block.init is not None:  # Which iterations begin with it is known by its axes.
+            raise ls.UserError(
+                f"block {block.name_hint} still has an init: run LowerInitBlock before it"
+            )
         values: dict[Any, Any] = {
             axis.var: value for axis, value in zip(block.iter_vars, node.iter_values)
         }

@@ -20,16 +20,16 @@ namespace {
 constexpr std::int64_t max_tile_bits = 32 * 512;
 
 /// The body of a loop that updates a tile.
-struct Tile {
+struct KeptTile {
   std::vector<const For*> loops;  ///< Over the tile.
   std::vector<Expr> conditions;   ///< Those of an element, which are the same in each iteration.
   const BufferStore* store = nullptr;
   Ptr<Buffer> registers;
 };
 
-class Keeper {
+class TileKeeper {
  public:
-  explicit Keeper(const PrimFunc& func) : distinct_(func, rewrite_) {
+  explicit TileKeeper(const PrimFunc& func) : distinct_(func, rewrite_) {
     rewrite_.on<For>([this](const For& loop) -> Stmt {
       if (const auto tile = tile_of(loop)) return kept(loop, *tile);
       around_.push_back(&loop);
@@ -42,12 +42,12 @@ class Keeper {
   Ptr<PrimFunc> run(const Ptr<PrimFunc>& func) { return rewrite_.body_of(func); }
 
  private:
-  std::optional<Tile> tile_of(const For& loop) {
+  std::optional<KeptTile> tile_of(const For& loop) {
     const auto is_in_step = [](const For* outer) {
       return outer->kind == ForKind::thread_binding || outer->kind == ForKind::vectorized;
     };
     if (loop.kind != ForKind::serial || std::ranges::any_of(around_, is_in_step)) return {};
-    Tile tile;
+    KeptTile tile;
     std::vector<Expr> conditions;
     const Stmt* body = &loop.body;
     std::int64_t bits = 1;
@@ -86,7 +86,7 @@ class Keeper {
 
   /// Notes the conditions that do not change with the loop; the others have to follow of them, or
   /// an element may be loaded that there is not.
-  bool set_conditions(const For& loop, const std::vector<Expr>& conditions, Tile& tile) {
+  bool set_conditions(const For& loop, const std::vector<Expr>& conditions, KeptTile& tile) {
     std::vector<Expr> changing;
     for (const Expr& condition : conditions) {
       (uses_variable(condition, loop.loop_var) ? changing : tile.conditions).push_back(condition);
@@ -118,7 +118,7 @@ class Keeper {
 
   /// True when each iteration updates one element for each point of the tile, the same ones each
   /// time, and nothing else in the loop touches them.
-  bool updates_elements_of_its_own(const For& loop, const Tile& tile) {
+  bool updates_elements_of_its_own(const For& loop, const KeptTile& tile) {
     const BufferStore& store = *tile.store;
     const auto moves = [&](const Expr& index) {
       return !is_timeless(index) || !index.dtype().is_scalar() ||
@@ -149,7 +149,7 @@ class Keeper {
            Verdict::proved;
   }
 
-  static Stmt kept(const For& loop, const Tile& tile) {
+  static Stmt kept(const For& loop, const KeptTile& tile) {
     std::vector<Expr> point;
     for (const For* inner : tile.loops) point.emplace_back(inner->loop_var);
     const BufferStore& update = *tile.store;
@@ -169,7 +169,7 @@ class Keeper {
   }
 
   /// The loops over the tile around a statement, with variables of their own.
-  static Stmt over_tile(const Tile& tile, Stmt body) {
+  static Stmt over_tile(const KeptTile& tile, Stmt body) {
     Stmt nest = guarded(conjunction(tile.conditions), std::move(body));
     for (std::size_t i = tile.loops.size(); i-- > 0;) {
       For inner = *tile.loops[i];
@@ -188,7 +188,7 @@ class Keeper {
 }  // namespace
 
 Ptr<PrimFunc> tiles_in_registers(const Ptr<PrimFunc>& func) {
-  return Keeper(*func).run(func);
+  return TileKeeper(*func).run(func);
 }
 
 }  // namespace loopsmith

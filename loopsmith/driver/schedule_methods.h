@@ -155,7 +155,10 @@ class ScheduleMethods {
   /// Splits a loop into parts with equal work where inner loops have different numbers of
   /// iterations, which are counted before the loop runs. Parallelize the loop first to have the
   /// parts run at once. `loop`: A loop around others whose numbers of iterations differ: rows of a
-  /// sparse matrix, say. `parts`: How many parts of equal work.
+  /// sparse matrix, say. `parts`: How many parts of equal work. `cut_iterations`: Cuts inside of
+  /// iterations, too, where the loop directly inside does nothing but add to the same elements in
+  /// all of its iterations, or combine by another operation: one long row is shared by several
+  /// parts.
   Handles<LoopRV> inspect_split(const LoopArgument& loop, std::int64_t parts = 64,
                                 bool cut_iterations = false);
   /// Moves a block into a loop of its consumers: each iteration computes what it reads.

@@ -95,6 +95,12 @@ def test_product_of_symbolic_depth_zero_is_zero():
     assert not c.any()
 
 
+@pytest.mark.parametrize("sizes", [(0, 8, 8), (8, 0, 8), (8, 8, 0), (0, 128, 4), (0, 0, 8)])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_product_without_rows_columns_or_steps(layout, sizes):
+    check(ls.build(product(*sizes, "int32", layout)), *sizes, "int32", layout)
+
+
 def test_product_does_not_depend_on_the_number_of_threads():
     a, b = draw((150, 1300), "float32", 1), draw((1300, 170), "float32", 2)
     results = []

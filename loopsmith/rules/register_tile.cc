@@ -56,7 +56,8 @@ RegisterTile choose_register_tile(const Nest& nest, const std::optional<Axis>& r
   if (vector_extent && *vector_extent > 0 && *vector_extent < lanes) {
     lanes = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(*vector_extent)));
   }
-  const std::int64_t last_row = std::min(max_tile_rows, row_extent.value_or(max_tile_rows));
+  const std::int64_t last_row =
+      std::clamp<std::int64_t>(row_extent.value_or(max_tile_rows), 1, max_tile_rows);
   const std::int64_t last_vector =
       vector_extent
           ? std::clamp<std::int64_t>((*vector_extent + lanes - 1) / lanes, 1, max_tile_vectors)

@@ -344,3 +344,80 @@ def main(A: T.Buffer((2,), "int32"), B: T.Buffer((2,), "int32")):
     sch.bind("i", "threadIdx.x")
     sch.bind("j", "threadIdx.y")
     assert sch.verify()
+
+
+def nest(header: str, bounds: str, sizes: str = "100") -> tir.PrimFunc:
+    """Return a loop inside of one that may not run, with bounds that read memory or divide."""
+    return ls.from_source(
+        f"@T.prim_func\n"
+        f'def main(S: T.Buffer(({sizes},), "int32"), Y: T.Buffer((300,), "int32"), m: T.int32):\n'
+        f"    for t in {header}:\n        for k in range({bounds}):\n            Y[k] = Y[k] + 1\n"
+    )
+
+
+@pytest.mark.parametrize("bounds", ["S[m - 1]", "S[S[0]]", "1, S[m * 50 - 50]", "100 // m"])
+def test_bounds_are_not_evaluated_in_front_of_a_loop_that_may_not_run(bounds: str) -> None:
+    func = nest("range(m)", bounds)
+    for step in ("reorder", "fuse"):
+        loops = ("k", "t") if step == "reorder" else ("t", "k")
+        with pytest.raises(ls.ScheduleError) as caught:
+            getattr(tir.Schedule(func), step)(*loops)
+        assert str(caught.value).splitlines()[:2] == [
+            f"{step}: the bounds of loop k may have no value where loop t has no iteration",
+            "  hint: compute them before both loops: n = A[0], then range(n)",
+        ]
+    lowered = ls.lower(ls.default_schedule(func))
+    for m in (0, 1, 2):
+        expected, got = np.zeros(300, "int32"), np.zeros(300, "int32")
+        ls.interp.run(func, np.full(100, 5, "int32"), expected, m)
+        ls.interp.run(lowered, np.full(100, 5, "int32"), got, m)
+        np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize(
+    ("header", "bounds", "sizes", "moves"),
+    [
+        ("range(3)", "S[m - 1]", "100", True),
+        ("range(m)", "S[5]", "100", True),
+        ("range(m)", "S[m - 1]", "m", False),
+        ("range(m)", "S[m]", "m + 1", False),  # There is no S[-1].
+        ("range(m)", "S[T.max(m, 0)]", "T.max(m, 0) + 1", True),
+        ("range(m)", "100 // T.max(m, 1)", "100", True),
+    ],
+)
+def test_bounds_move_in_front_of_a_loop_where_they_have_a_value(
+    header: str, bounds: str, sizes: str, moves: bool
+) -> None:
+    for step, loops in (("reorder", ("k", "t")), ("fuse", ("t", "k"))):
+        assert bool(tir.Schedule(nest(header, bounds, sizes)).can_apply(step, *loops)) == moves
+
+
+def test_rows_of_a_sparse_matrix_are_read_in_front_of_columns_of_any_number() -> None:
+    func = ls.from_source(
+        """
+@T.prim_func
+def main(S: T.Buffer((m + 1,), "int32"), Y: T.Buffer((m, q), "int32"), m: T.int32, q: T.int32):
+    for r in range(m):
+        for c in range(q):
+            for k in range(S[r], S[r + 1]):
+                Y[r, c] = Y[r, c] + k
+"""
+    )
+    tir.Schedule(func).reorder("k", "c")
+
+
+def test_memory_that_only_an_inner_loop_sets_bounds_no_outer_one() -> None:
+    func = ls.from_source(
+        """
+@T.prim_func
+def main(Y: T.Buffer((300,), "int32"), m: T.int32):
+    W = T.alloc_buffer((1,), "int32")
+    for t in range(m % 3 - 1):
+        W[0] = 7
+        for k in range(W[0]):
+            Y[k] = Y[k] + 1
+"""
+    )
+    sch = tir.Schedule(func)
+    _, second = sch.distribute("t")
+    assert not sch.can_apply("reorder", "k", second)

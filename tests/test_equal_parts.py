@@ -139,7 +139,9 @@ def test_parts_are_counted_by_the_type_of_the_loop() -> None:
     body = "for i in range(T.int8(0), T.int8(32)):\n    for k in range(S[i], S[i + 1]):\n"
     func = program(SPARSE[0], body + "        Y[i] = Y[i] + V[k]")
     for cut in (False, True):
-        assert refusal(func, lambda sch: sch.inspect_split("i", 127, cut_iterations=cut)) == (
+        assert refusal(
+            func, lambda sch, cut=cut: sch.inspect_split("i", 127, cut_iterations=cut)
+        ) == (
             "part_count_fits: inspect_split: loop i has a variable of int8, which cannot count to "
             "128"
         )

@@ -22,12 +22,11 @@ Argument kind_name(const For& loop) {
   return Argument(EnumNames<ForKind>::names[static_cast<std::size_t>(loop.kind)]);
 }
 
-/// The loops with bounds that do not read each other.
-std::optional<NestShape> rectangle_of(const Schedule& schedule, std::span<const LoopRV> loops,
-                                      NestObstacle& why) {
-  std::vector<std::size_t> inside_out(loops.size());
-  std::iota(inside_out.rbegin(), inside_out.rend(), 0);
-  return shape_for(schedule, loops, inside_out, why);
+/// The order in which loops take bounds that do not read each other.
+std::vector<std::size_t> inside_out(std::size_t count) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.rbegin(), order.rend(), 0);
+  return order;
 }
 
 /// A reduction in the loops that has nothing to reduce. The axes of a loop that never runs tell
@@ -80,11 +79,13 @@ Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& argum
     return Refusal{&empty_reductions_start, {Argument(loops.back()), Argument(*block)}};
   }
   NestObstacle why;
-  auto shape = rectangle_of(schedule, loops, why);
+  const auto order = inside_out(loops.size());
+  auto shape = shape_for(schedule, loops, order, why);
   if (!shape) {
     return Refusal{&extents_are_independent,
                    {Argument(loops[why.loop]), Argument(loops[why.inner])}};
   }
+  if (auto refusal = refuse_early_bounds(schedule, loops, order)) return *std::move(refusal);
   return FusePlan{loops, *std::move(shape), arguments.name, arguments.wide};
 }
 

@@ -82,6 +82,9 @@ Planned<ReorderPlan> plan_reorder(const Schedule& schedule, const ReorderArgumen
     if (why.loop == why.inner) return Refusal{&nest_is_perfect, {loop}};
     return Refusal{&outer_bounds_are_outer, {loop, inner}};
   }
+  if (auto refusal = refuse_early_bounds(schedule, plan.band, plan.order)) {
+    return *std::move(refusal);
+  }
   plan.shape = *std::move(shape);
   OrderAnswer verdict = may_take_order(schedule, plan);
   if (verdict.kind == OrderAnswer::Kind::violated) {

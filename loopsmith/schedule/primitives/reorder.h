@@ -2,6 +2,7 @@
 #pragma once
 #include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/queries/early_bounds.h"
 #include "loopsmith/schedule/queries/nest_shape.h"
 
 namespace loopsmith {
@@ -44,8 +45,8 @@ inline constexpr ResultChange order_is_unknown{
     "whether the new order of loops {} keeps dependences is unknown, as {}",
     "if you know that it does, pass assume_independent=True"};
 inline constexpr const Condition* reorder_conditions[] = {
-    &loops_are_different,    &loops_are_in_a_chain,   &nest_is_perfect,
-    &outer_bounds_are_outer, &empty_reductions_start, &step_keeps_results};
+    &loops_are_different, &loops_are_in_a_chain,   &nest_is_perfect,   &outer_bounds_are_outer,
+    &bounds_have_values,  &empty_reductions_start, &step_keeps_results};
 
 Planned<ReorderPlan> plan_reorder(const Schedule& schedule, const ReorderArguments& arguments);
 

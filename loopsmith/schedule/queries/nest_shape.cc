@@ -10,25 +10,13 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/early_bounds.h"
 #include "loopsmith/schedule/queries/index_form.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/queries/reduction_start.h"
 
 namespace loopsmith {
 namespace {
-
-/// True when an expression has a value whatever its variables are.
-bool has_value_always(const Expr& expr) {
-  if (reads_memory(expr)) return false;
-  bool divides = false;
-  pre_order_visit(expr, [&](const Ref& ref) {
-    const auto by_number = [](const auto* node) { return !node || node->b.template is<IntImm>(); };
-    divides = divides || !by_number(ref.as<FloorDiv>()) || !by_number(ref.as<FloorMod>()) ||
-              !by_number(ref.as<Div>()) || !by_number(ref.as<Mod>());
-    return !divides;
-  });
-  return !divides;
-}
 
 /// The guards between a loop and the next one of its band, outermost first; nullopt when there is
 /// more.

@@ -84,6 +84,14 @@ Expr condition_of(const Schedule& schedule, NodeId node, NodeId below) {
 
 }  // namespace
 
+Expr range_condition(const For& loop) {
+  const std::int64_t* step = as_int(loop.step);
+  if (!step) return {};
+  const Expr last = loop.min + (loop.extent - 1) * loop.step;
+  return *step > 0 ? loop.min <= loop.loop_var && loop.loop_var <= last
+                   : last <= loop.loop_var && loop.loop_var <= loop.min;
+}
+
 Expr path_condition(const Schedule& schedule, NodeId scope) {
   Expr known = true;
   const auto add = [&](const Expr& condition) {
@@ -100,11 +108,7 @@ Expr path_condition(const Schedule& schedule, NodeId scope) {
       }
       add(realize->predicate);
     } else if (const auto* loop = schedule.as<For>(node)) {
-      const std::int64_t* step = as_int(loop->step);
-      if (!step) continue;
-      const Expr last = loop->min + (loop->extent - 1) * loop->step;
-      add(*step > 0 ? loop->min <= loop->loop_var && loop->loop_var <= last
-                    : last <= loop->loop_var && loop->loop_var <= loop->min);
+      add(range_condition(*loop));
     }
   }
   return known;

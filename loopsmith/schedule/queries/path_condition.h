@@ -5,6 +5,9 @@
 
 namespace loopsmith {
 
+/// That the variable of a loop is one that it runs through; null where its step is no constant.
+Expr range_condition(const For& loop);
+
 /// The path condition of a scope: the ranges of the loops and axes around it, and the conditions
 /// under which its block runs.
 Expr path_condition(const Schedule& schedule, NodeId scope);

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 from loopsmith.tuning.expected_gain import ExpectedGain
+from loopsmith.tuning.strategies import SEARCHES
 from loopsmith.tuning.worker import Outcome, Request
 from test_tuning import Clock, matmul, shorter_is_quicker, twice
 
 import loopsmith as ls
+from loopsmith import tir, tuning
 
 
 def test_an_interrupt_ends_with_the_best_so_far():
@@ -91,3 +93,22 @@ def test_a_time_that_is_no_number_is_a_failure():
     times = iter([math.nan, 0.5, -1.0, math.inf])
     best = ls.tune(matmul(), trials=4, runner=Clock(lambda _: next(times, 0.5)))
     assert best.failures == {"no time": 3} and best.seconds == 0.5
+
+
+def test_tiles_whose_size_is_no_number_of_the_loop_end_no_search() -> None:
+    func = ls.from_source(
+        '@T.prim_func\ndef main(A: T.Buffer((64,), "int32"), n: T.int32):\n'
+        "    for i in range(n):\n        A[i] = A[i] + 1\n"
+    )
+
+    def tiled(sch: tir.Schedule) -> None:
+        loop = sch.get_loop("i")
+        for _ in range(4):
+            factor = sch.sample_categorical([8, 4096], [0.5, 0.5])
+            loop = sch.split(loop, [None, factor])[0]
+
+    search = SEARCHES["random"](tuning.Space(func, tiled), 1, None, tuning.mutated)
+    assert search.propose() is not None
+    while search.propose() is not None:
+        pass
+    assert any("out of the range of int32" in reason for reason in search.refused), search.refused

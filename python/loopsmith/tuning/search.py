@@ -15,12 +15,15 @@ from typing import Any, Union
 
 from .._core import PrimFunc, Schedule, Trace
 from ..compiled_program import scheduled_program
-from ..errors import LowerError, ScheduleError, UserError
+from ..errors import BoundsError, LowerError, ScheduleError, UserError
 from ..ir import structural_hash
 from .expected_gain import ExpectedGain
 from .holes import Decision, crossed, mutated
 from .model import Learner, Model
 from .space import Space
+
+NO_SCHEDULE = (ScheduleError, LowerError, BoundsError)
+"""What is raised where samples make no legal schedule, or tiles whose size is no number."""
 
 
 @dataclass(frozen=True)
@@ -267,7 +270,7 @@ class Search(ABC):
                 sch = self.space.made(*plan)
                 candidate = Candidate(sch, sch.trace)
                 _ = candidate.key  # Computed here, by this thread; the candidate keeps it.
-            except (ScheduleError, LowerError) as error:
+            except NO_SCHEDULE as error:
                 return error
             return candidate
 
@@ -293,7 +296,7 @@ class Search(ABC):
         def predicted(candidate: Candidate) -> float | UserError:
             try:
                 return model.predict(candidate.scheduled)
-            except (ScheduleError, LowerError) as error:
+            except NO_SCHEDULE as error:
                 return error
 
         return self._each(predicted, candidates, getattr(model, "is_concurrent", False))

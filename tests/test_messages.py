@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT
 
 import loopsmith as ls
-from loopsmith import te, tir
+from loopsmith import te, tir, transform
 from loopsmith.ir import make_module
 
 A8 = 'A: T.Buffer((8,), "float32")'
@@ -289,6 +289,8 @@ def test_a_library_that_nobody_exported_is_refused(tmp_path: Path):
 
 
 UNQUOTED = {
+    # A rule gives up by it, and another one is asked.
+    "block_is_product",
     # Reached from C++ alone: Python's functions do not allow the call.
     "handles_are_that_many",
     "script_is_function",
@@ -317,6 +319,18 @@ SITE = re.compile(
     r'(?:hint\((?:[^()"]|"(?:[^"\\]|\\.)*"|\([^()]*\))*\)|\w+)\s*,'  # What to do.
     r'[^";]*?((?:"(?:[^"\\]|\\.)*"\s*)+)'  # The text.
 )
+
+
+def test_blocks_with_an_init_are_not_taken_away():
+    func = ls.from_source(
+        "@T.prim_func\ndef main(A: T.Buffer((4,), 'int32'), S: T.Buffer((1,), 'int32')):\n"
+        "    for k in range(4):\n        with T.block('S'):\n"
+        "            vk = T.axis.reduce(4, k)\n            with T.init():\n"
+        "                S[0] = 0\n            S[0] = S[0] + A[vk]\n"
+    )
+    with pytest.raises(ls.LowerError, match="block S still has an init or views") as caught:
+        transform.lower_blocks(func)
+    assert caught.value.code == "blocks_are_bare"
 
 
 def test_every_error_is_quoted_in_a_test():

@@ -514,3 +514,33 @@ def test_masks_of_padded_windows_are_constants(size: int, window: int):
     rows = np.pad(a, ((0, 0), (pad, pad), (pad, pad)))
     windows = np.lib.stride_tricks.sliding_window_view(rows, (window, window), axis=(1, 2))
     np.testing.assert_array_equal(found, np.einsum("cyzpq,cpq->cyz", windows, b))
+
+
+def test_a_nest_of_open_sizes_is_proved_to_run_at_once() -> None:
+    rows, columns, depth = te.size_var("rows"), te.size_var("columns"), te.size_var("depth")
+    for shape in [(rows, columns), (rows, columns, depth), (50000, 50000), (rows, 50000)]:
+        a = te.placeholder(shape, name="A")
+        doubled = te.compute(shape, lambda *at, a=a: a(*at) * 2.0, name="B")
+        trace = str(ls.default_schedule(te.create_prim_func([a, doubled])).trace)
+        assert "sch.parallel(" in trace
+        assert "assume_independent=True" not in trace
+
+
+def test_narrowed_digits_tell_loops_apart_where_nothing_is_lost() -> None:
+    n, m = te.size_var("n"), te.size_var("m")
+    a = te.placeholder((n, m), name="A")
+    func = te.create_prim_func([a, te.compute((n, m), lambda i, j: a[i, j] + 1.0, name="B")])
+    sch = tir.Schedule(func)
+    fused = sch.fuse(*sch.get_loops(sch.get_block("B")), wide=True)
+    outer, _ = sch.split(fused, [None, 4096])
+    sch.parallel(outer)
+    # Where the cast may lose bits, two iterations may meet.
+    wrapped = ls.from_source("""
+@T.prim_func
+def main(B: T.Buffer((256,), "int32"), n: T.int64):
+    for f in range(n):
+        with T.block("B"):
+            vf = T.axis.spatial(256, T.Cast("int32", T.Cast("int8", f)) + 128)
+            B[vf] = 1
+""")
+    assert not tir.Schedule(wrapped).can_apply("parallel", "f")

@@ -65,8 +65,8 @@ void schedule_long_loop(Schedule& schedule, const NestLoop& all, std::int64_t la
   if (has_threads && !(extent && *extent <= size)) {
     const Factor task = context.number(schedule, size, {size / 4, size * 4});
     const auto [tasks, part] = split(schedule, all.loop, {infer, task}).take<2>();
-    // Of loops that are one of 64 bits, the engine does not see which elements are whose.
-    parallel(schedule, tasks, /*assume_independent=*/extent.value_or(INT64_MAX) > max_int(i32));
+    // The loop is all of a nest; of digits by several sizes, that is not always seen any more.
+    if (!parallel.attempt(schedule, tasks)) parallel(schedule, tasks, /*assume_independent=*/true);
     along = with_axis(schedule, part);
   }
   vectorize_by(schedule, along.loop, constant_extent(along.axis), lanes, context);

@@ -93,6 +93,23 @@ bool is_moved_past(const BufferRegion& region, const Block& block, const IterVar
   });
 }
 
+/// What is cast to a narrower type, where that is sure to keep its value in instances that run;
+/// other values as they are.
+Expr without_cast(const Schedule& schedule, BlockRV block, const Expr& value) {
+  const auto* cast = value.as<Cast>();
+  if (!cast || !cast->value.dtype().is_index() || !cast->dtype.is_index()) return value;
+  Analyzer analyzer;
+  for (const LoopRV handle : loops_around(schedule, schedule.node(block))) {
+    const For& loop = schedule.get(handle);
+    analyzer.bind_range(loop.loop_var, loop.min, loop.extent);
+  }
+  const auto scope = analyzer.constraint_scope(schedule.realize(block).predicate);
+  const ConstIntBound bound = analyzer.const_int_bound(analyzer.simplify(cast->value));
+  const bool fits =
+      bound.min_value >= min_int(cast->dtype) && bound.max_value <= max_int(cast->dtype);
+  return fits ? cast->value : value;
+}
+
 /// True when equal values of a block's axes mean equal values of the loops in `band`, while those
 /// in `moving` have any.
 bool axes_tell(const Schedule& schedule, BlockRV block, std::vector<Expr> axes,
@@ -100,6 +117,7 @@ bool axes_tell(const Schedule& schedule, BlockRV block, std::vector<Expr> axes,
   ElementAccesses space;
   space.forms = IndexForms(ranges_around(schedule, schedule.node(block)));
   for (const LoopRV loop : moving) space.inside.insert(schedule.get(loop).loop_var.get());
+  for (Expr& axis : axes) axis = without_cast(schedule, block, axis);
   ElementAccess instance;
   for (const Expr& value : join_radix_terms(std::move(axes))) {
     instance.indices.push_back(space.forms.read(value));

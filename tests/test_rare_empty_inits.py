@@ -168,7 +168,42 @@ for i in range(2, 1):
         sch.rfactor(inner, 0)
 
     parameters = 'A: T.Buffer((4,), "uint32"), B: T.Buffer((4,), "uint32")'
-    assert outcome(parameters, body, steps) == "empty_reductions_start"
+    assert outcome(parameters, body, steps) == "same"
+
+
+PARTS = """
+for i in range(6):
+    for k in range(EXTENT):
+        for j in range(LENGTH):
+            with T.block("b"):
+                vi = T.axis.spatial(8, i)
+                vk = T.axis.reduce(EXTENT, k)
+                vj = T.axis.reduce(LENGTH, j)
+                T.where(CONDITION)
+                with T.init():
+                    A[vi] = 0
+                A[vi] = A[vi] + B[vk] * B[vj]
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "loop", "expected"),
+    [
+        # Elements that the condition leaves out are not started.
+        ("i < 4", "k", "same"),
+        # Of k, all starts, and what the condition leaves out is not read.
+        ("k < 3", "k", "same"),
+        ("i + k < 4", "k", "nest_is_plain"),
+        ("i + j < 4", "k", "same"),
+    ],
+)
+@pytest.mark.parametrize("length", ["0", "n"])
+def test_partial_results_of_nothing_are_those_that_were_started(
+    condition: str, loop: str, expected: str, length: str
+):
+    body = PARTS.replace("EXTENT", "5").replace("LENGTH", length).replace("CONDITION", condition)
+    parameters = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), n: T.int32'
+    assert outcome(parameters, body, lambda sch: sch.rfactor(loop, 0)) == expected
 
 
 def test_a_part_with_nothing_to_reduce_starts_nothing():

@@ -137,6 +137,9 @@ class Factoring {
     find_regions(block);
     const Expr is_empty = nothing_to_reduce();
     for (const Expr& condition : plan_.conditions) {
+      realize.predicate = realize.predicate && condition;
+    }
+    for (const Expr& condition : plan_.start_conditions) {
       realize.predicate =
           realize.predicate && (is_empty.defined() ? condition || is_empty : condition);
     }
@@ -153,7 +156,8 @@ class Factoring {
     Expr is_empty;
     for (const LoopRV handle : plan_.dropped) {
       const Expr& extent = schedule_.get(handle).extent;
-      if (as_int(extent)) continue;
+      const std::int64_t* number = as_int(extent);
+      if (number && *number > 0) continue;
       const Expr is_none = extent <= int_imm(extent.dtype(), 0);
       is_empty = is_empty.defined() ? is_empty || is_none : is_none;
     }

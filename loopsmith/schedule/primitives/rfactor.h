@@ -26,6 +26,8 @@ struct RfactorPlan {
   std::vector<LoopRV> path;      ///< The loops around the block that get copies.
   std::vector<LoopRV> dropped;   ///< Those bound to the rest of the reduction.
   std::vector<Expr> conditions;  ///< Under which a partial result was computed.
+  /// Under which the rest of the reduction starts, where there is something to reduce.
+  std::vector<Expr> start_conditions = {};
   /// Under which a step has something to combine; else that is neutral.
   std::vector<Expr> masks = {};
   std::optional<Argument> reordered_reduction;

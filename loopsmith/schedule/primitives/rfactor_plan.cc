@@ -270,9 +270,14 @@ class RfactorPlanner {
     };
     std::ranges::for_each(plan_.dropped, drop_if_used);
     const bool has_parts_alone = dropped.empty();
+    std::vector<Expr>& conditions = has_parts_alone ? plan_.conditions : plan_.start_conditions;
+    if (has_parts_alone && uses_variable(condition, schedule_.get(plan_.loop).loop_var) &&
+        may_have_nothing_to_reduce() && !holds_at_start(condition, true)) {
+      return fail("its condition leaves partial results out, and there may be nothing to reduce");
+    }
     if (!neutral_of(plan_.reduction)) drop_if_used(plan_.loop);
     if (dropped.empty()) {
-      plan_.conditions.push_back(condition);
+      conditions.push_back(condition);
       return {};
     }
     IndexForms forms(ranges_around(schedule_, schedule_.at(schedule_.node(plan_.block)).parent));
@@ -290,11 +295,11 @@ class RfactorPlanner {
       if (loop != &schedule_.get(plan_.loop)) forms.bind(loop->loop_var, loop->min);
     }
     if (has_parts_alone) {
-      plan_.conditions.push_back(condition);
+      conditions.push_back(condition);
       return {};
     }
     const Expr first = forms.condition(condition);
-    if (!is_const_int(first, 1)) plan_.conditions.push_back(first);
+    if (!is_const_int(first, 1)) conditions.push_back(first);
     return {};
   }
 
@@ -317,9 +322,17 @@ class RfactorPlanner {
     return uses_loop && uses_size && has_axes && holds_at_start(condition);
   }
 
-  /// True when the condition lets the reduction start, wherever there is something to reduce: else
-  /// its init may not run, and that of the results would.
-  bool holds_at_start(const Expr& condition) const {
+  /// True when a loop of the partial results may have no iteration: they are what the init gives.
+  bool may_have_nothing_to_reduce() const {
+    return std::ranges::any_of(plan_.dropped, [&](LoopRV handle) {
+      const std::int64_t* extent = as_int(schedule_.get(handle).extent);
+      return !extent || *extent <= 0;
+    });
+  }
+
+  /// True when the condition lets the reduction start, wherever there is something to reduce, or
+  /// anywhere: else its init may not run, and that of the results would.
+  bool holds_at_start(const Expr& condition, bool anywhere = false) const {
     Substitution first;
     for (const LoopRV each : loops_around(schedule_, schedule_.node(plan_.block))) {
       const For& loop = schedule_.get(each);
@@ -327,7 +340,7 @@ class RfactorPlanner {
     }
     Expr has_elements = int_imm(boolean, 1);
     for (const auto& axis : realize_.block->iter_vars) {
-      if (axis->iter_type == IterType::comm_reduce) {
+      if (axis->iter_type == IterType::comm_reduce && !anywhere) {
         const Expr& extent = axis->dom->extent;
         has_elements = has_elements && extent >= int_imm(extent.dtype(), 1);
       }

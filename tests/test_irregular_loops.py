@@ -76,6 +76,27 @@ for p in range(8):
     assert sch.verify()
 
 
+def test_loops_beside_the_one_that_has_copies_stay() -> None:
+    sch = tir.Schedule(
+        program(
+            'P: T.Buffer((30,), "int32"), X: T.Buffer((30,), "int32"), Y: T.Buffer((30,), "int32"),'
+            'W: T.Buffer((8,), "int32"), n: T.int32',
+            """
+for i in range(30):
+    W[P[i]] = W[P[i]] + X[i]
+    Y[0] = Y[0] + X[i]
+for j in range(n):
+    for q in range(n):
+        X[j] = X[j] + 1
+    Y[j] = Y[j] * 2
+""",
+        )
+    )
+    sch.privatize("i")
+    assert "Y[j] = Y[j] * 2" in sch.func.script()
+    assert sch.verify().answer == "same"
+
+
 def test_copies_of_memory_that_was_not_set_leave_it_alone() -> None:
     func = program(
         'A: T.Buffer((4, 8), "int32"), B: T.Buffer((4,), "int32")',

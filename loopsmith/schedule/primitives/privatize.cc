@@ -168,6 +168,7 @@ Handles<BlockRV> commit_privatize(Schedule& schedule, PrivatizePlan&& plan) {
   const Ptr<Range> iterations =
       range(zero_of(extent.dtype()), max(extent, zero_of(extent.dtype())));
   std::vector<Stmt> starts, merges;
+  std::vector<Ptr<Buffer>> allocated;
   std::vector<std::string> names;
   for (const UpdatedBuffer& one : plan.updated) {
     const std::string& name = one.buffer->name;
@@ -205,6 +206,10 @@ Handles<BlockRV> commit_privatize(Schedule& schedule, PrivatizePlan&& plan) {
     Block merged = block_of(schedule, function, name + "_merge", std::move(update));
     names.push_back(merged.name_hint);
     merges.push_back(nest_around(merge, std::move(merged), Expr()));
+    allocated.push_back(copies);
+  }
+  // Behind all changes of accesses: a new block around the body renews the nodes of uses.
+  for (const Ptr<Buffer>& copies : allocated) {
     allocate_in(schedule, block_around_or_root(schedule, schedule.node(plan.loop)), copies);
   }
   For loop = schedule.get(plan.loop);

@@ -378,3 +378,20 @@ for i in range(1):
         sch.compute_inline("b")
 
     assert outcome('A: T.Buffer((1,), "float32")', body, steps) == "block_uses_axes_alone"
+
+
+def test_parts_of_a_triangular_loop_read_no_loop_around_inside_of_blocks() -> None:
+    func = ls.from_source("""
+@T.prim_func
+def main(B: T.Buffer((3,), "float32")):
+    for i0 in range(1, 3):
+        for i1 in range(i0 + 1):
+            with T.block("b0"):
+                vi0 = T.axis.spatial((1, 3), i0)
+                vi1 = T.axis.spatial(3, i1)
+                B[vi0] = T.if_then_else(vi1 >= 2, T.float32(1), T.float32(2))
+""")
+    sch = tir.Schedule(func)
+    sch.peel("i1", first=1, last=1)
+    ls.from_source(sch.func.script())
+    assert sch.verify()

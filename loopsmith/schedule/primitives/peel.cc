@@ -9,6 +9,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/empty_reductions.h"
+#include "loopsmith/schedule/queries/function_variables.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/queries/path_condition.h"
 #include "loopsmith/schedule/rewrites/edits.h"
@@ -173,7 +174,8 @@ Handles<LoopRV> commit_peel(Schedule& schedule, PeelPlan&& plan) {
   const NodeId node = schedule.node(plan.loop);
   const std::uint32_t function = schedule.function_of(node);
   const SpanScope span(schedule.span_from(loop.span));
-  const auto buffers = buffers_by_pointer(*schedule.as<PrimFunc>(schedule.root(function)));
+  const PrimFunc& func = *schedule.as<PrimFunc>(schedule.root(function));
+  const auto buffers = buffers_by_pointer(func);
   Analyzer analyzer;
   std::vector<Stmt> parts;
   std::vector<Ptr<Var>> variables;
@@ -186,7 +188,12 @@ Handles<LoopRV> commit_peel(Schedule& schedule, PeelPlan&& plan) {
       part.body =
           body_of_part(schedule, function, loop.body, piece.going_on, piece.suffix, buffers);
     }
-    if (is_const_int(loop.step, 1)) part.body = body_for_values(schedule, function, part);
+    // Of loops around, blocks with axes read nothing; what memory holds may change.
+    const bool has_same_values =
+        read_beside_sizes(func, part.min).empty() && read_beside_sizes(func, part.extent).empty();
+    if (is_const_int(loop.step, 1) && has_same_values) {
+      part.body = body_for_values(schedule, function, part);
+    }
     if (piece.suffix.empty()) {
       add_renewed_blocks(loop.body, part.body, renewed);
     } else {

@@ -132,7 +132,7 @@ for i in range(8):
 )"));
   const auto b = get_loops(other, get_block(other, "B"))[0];
   EXPECT_EQ(error_of([&] { reverse_compute_at(other, get_block(other, "C"), b); }),
-            "step_keeps_results: reverse_compute_at: results would change: B (i=4) reads C "
+            "step_keeps_results: reverse_compute_at: results would change: B (vi=4) reads C "
             "before C (vi=3) writes it, and would come after that");
   EXPECT_EQ(error_of([&] {
               reverse_compute_at(other, get_block(other, "C"),

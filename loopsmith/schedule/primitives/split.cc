@@ -51,28 +51,6 @@ Expr written_quotient(const Expr& extent, const Expr& divisor) {
   return product;
 }
 
-bool is_impure(const Ref& ref) {
-  const auto* call = ref.as<Call>();
-  return call && !call->op.is_pure();
-}
-
-/// What an expression reads that may be no size of the function; empty: nothing.
-std::string read_beside_sizes(const PrimFunc& func, const Expr& expr) {
-  std::string found;
-  const auto sizes = function_variables(func);
-  pre_order_visit(expr, [&](const Ref& ref) {
-    const auto* variable = ref.as<Var>();
-    const bool is_size = variable && std::ranges::any_of(sizes, [&](const auto& size) {
-                           return size.get() == ref.get();
-                         });
-    if (found.empty() && ((variable && !is_size) || ref.is<BufferLoad>() || is_impure(ref))) {
-      found = to_string(Expr::from(ref));
-    }
-    return found.empty();
-  });
-  return found;
-}
-
 /// A fact of each buffer that is a parameter: it has no negative extent.
 void bind_extents(Analyzer& analyzer, const PrimFunc& func) {
   for (const Ptr<Buffer>& buffer : func.buffer_map) {

@@ -395,3 +395,23 @@ def main(B: T.Buffer((3,), "float32")):
     sch.peel("i1", first=1, last=1)
     ls.from_source(sch.func.script())
     assert sch.verify()
+
+
+def test_a_condition_around_a_producer_is_not_one_of_what_follows() -> None:
+    func = ls.from_source("""
+@T.prim_func
+def main(A: T.Buffer((6,), "int32"), B: T.Buffer((6, 6), "int32"), C: T.Buffer((6, 6), "int32")):
+    for i0 in range(6):
+        if i0 >= 1 and i0 < 5:
+            for i1 in range(6):
+                with T.block("b0"):
+                    vi0, vi1 = T.axis.remap("SS", [i0, i1])
+                    B[vi1, vi0] = A[vi1]
+    for i2, i3 in T.grid(6, 6):
+        with T.block("C"):
+            vi2, vi3 = T.axis.remap("SS", [i2, i3])
+            C[vi2, vi3] = B[vi3, vi2] * 2
+""")
+    sch = tir.Schedule(func)
+    with pytest.raises(ls.ScheduleError, match="would not run any more"):
+        sch.reverse_compute_at("C", "i1")

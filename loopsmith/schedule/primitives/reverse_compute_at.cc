@@ -70,7 +70,7 @@ class ReversePlanner {
       }
     }
     const bool is_proved = is_served && (around_ == no_node || serves_iteration) &&
-                           !has_unsure_loops() && keeps_inputs() &&
+                           !has_condition() && !has_unsure_loops() && keeps_inputs() &&
                            lags_behind_nothing(schedule_, handle_, loop_, uses_);
     plan.preservation = {scope_of(schedule_, here_.node), is_proved};
     return plan;
@@ -107,6 +107,16 @@ class ReversePlanner {
       }
       after_ = std::max(after_, slot_in_loop(schedule_, use.place, loop_) + 1);
     }
+  }
+
+  /// True when the loop is under a condition that the block is not under.
+  bool has_condition() const {
+    NodeId node = schedule_.at(target_).parent;
+    for (; node != no_node && !is_inside(schedule_, here_, node);
+         node = schedule_.at(node).parent) {
+      if (schedule_.as<IfThenElse>(node) || schedule_.as<While>(node)) return true;
+    }
+    return false;
   }
 
   /// True when a loop may have no iteration although the block has instances, or one of its own

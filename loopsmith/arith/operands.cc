@@ -89,7 +89,7 @@ Term Simplifier::simplify_logic(const TermNode& node, Recurse recurse) {
 
 Term Simplifier::simplify_cast(const TermNode& node, Recurse recurse) {
   const Term value = (this->*recurse)(node.a);
-  const TermNode& inner = terms_[value];
+  const TermNode inner = terms_[value];  // A copy: new terms move the others.
   if (inner.type == node.type) return value;
   if (inner.kind == Kind::constant && node.type.is_integer()) {
     if (node.type.is_bool()) return terms_.boolean_of(inner.value != 0, node.type.lanes);

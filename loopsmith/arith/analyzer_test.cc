@@ -19,6 +19,16 @@ TEST(analyzer, bounds_a_quotient_by_a_product) {
   EXPECT_EQ(analyzer.simplify(row).as<Cast>(), nullptr);
 }
 
+TEST(analyzer, bounds_no_remainder_by_a_negative_product) {
+  const Ptr<Var> m = size_var("m"), z = var("z"), x = var("x");
+  Analyzer analyzer;
+  analyzer.bind_range(z, int_imm(i32, -5), int_imm(i32, 3));
+  // x % (-3 * m) may be 0.
+  const Expr quotient = floordiv(floormod(x, z * m), m);
+  EXPECT_GE(analyzer.const_int_bound(quotient).max_value, 0);
+  EXPECT_FALSE(analyzer.can_prove(quotient < int_imm(i32, 0)));
+}
+
 TEST(analyzer, simplifies_an_index_of_a_split_loop) {
   const auto io = var("io"), ii = var("ii");
   Analyzer analyzer;

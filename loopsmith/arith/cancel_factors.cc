@@ -14,9 +14,10 @@ using Factors = std::vector<Term>;
 
 /// The factors of a product, in the order of their numbers.
 Factors factors_of(const Terms& terms, Term term) {
-  Factors factors = product_of(terms, term)->factors;
-  std::ranges::sort(factors);
-  return factors;
+  auto product = product_of(terms, term);
+  if (!product || product->constant != 1) return {term};
+  std::ranges::sort(product->factors);
+  return std::move(product->factors);
 }
 
 Factors common_factors(const Factors& a, const Factors& b) {

@@ -170,15 +170,17 @@ ConstIntBound Knowledge::quotient_below_product(const TermNode& node) {
     for (const Term factor : rest->factors) most = multiply(most, bound(factor));
     result.max_value = std::min(result.max_value, add(most, point(-1)).max_value);
   };
-  if (terms[node.a].kind == Kind::floormod) learn(terms[node.a].b);
+  const TermNode above = terms[node.a];
+  // A remainder has the sign of its divisor.
+  if (above.kind == Kind::floormod && bound(above.b).min_value >= 0) learn(above.b);
   const Offset dividend = split_offset(terms, node.a);
-  for (const auto& [below, above, at_most] : facts.differences()) {
-    if (below == dividend.rest && at_most + dividend.offset < 0) learn(above);
+  for (const auto& [smaller, larger, at_most] : facts.differences()) {
+    if (smaller == dividend.rest && at_most + dividend.offset < 0) learn(larger);
   }
   const Fact* fact = facts.find(node.a);
   if (fact && fact->high != Term::none) {
-    const auto [above, offset] = split_offset(terms, fact->high);
-    if (offset < 0) learn(above);
+    const auto [larger, offset] = split_offset(terms, fact->high);
+    if (offset < 0) learn(larger);
   }
   return result;
 }

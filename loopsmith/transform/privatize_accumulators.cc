@@ -8,10 +8,10 @@
 #include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/own_elements.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/atomic_updates.h"
 #include "loopsmith/schedule/legality/partial_results.h"
-#include "loopsmith/schedule/rewrites/work_parts.h"
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/loops.h"
 

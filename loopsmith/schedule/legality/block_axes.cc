@@ -101,7 +101,7 @@ Expr without_cast(const Schedule& schedule, BlockRV block, const Expr& value) {
   Analyzer analyzer;
   for (const LoopRV handle : loops_around(schedule, schedule.node(block))) {
     const For& loop = schedule.get(handle);
-    analyzer.bind_range(loop.loop_var, loop.min, loop.extent);
+    if (is_const_int(loop.step, 1)) analyzer.bind_range(loop.loop_var, loop.min, loop.extent);
   }
   const auto scope = analyzer.constraint_scope(schedule.realize(block).predicate);
   const ConstIntBound bound = analyzer.const_int_bound(analyzer.simplify(cast->value));

@@ -5,6 +5,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/own_elements.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/rewrites/iteration_dimension.h"
 

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A loop that is cut into parts of equal work, which is counted before it runs.
 #pragma once
-#include <string_view>
 #include <vector>
 
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/schedule/schedule.h"
 
 namespace loopsmith {
-
-/// The annotation of a parallel loop that cuts one of independent iterations into parts: no two of
-/// its iterations meet in elements that move with loops whose bounds are read from memory.
-inline constexpr std::string_view own_elements_key = "own_elements";
 
 /// What the iterations of the inner loop all update: an element of their outer iteration.
 struct ElementUpdate {

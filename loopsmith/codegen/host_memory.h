@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "loopsmith/ir/stmt.h"
 
@@ -26,5 +27,9 @@ constexpr bool fits_on_stack(std::int64_t bytes, std::int64_t used) {
   constexpr std::int64_t max_of_function = 128 * 1024;
   return bytes <= max_of_allocation && used + bytes <= max_of_function;
 }
+
+/// The allocations with which the body of a loop starts, of as many bytes in each iteration: one
+/// serves all iterations that run one after another.
+std::vector<const Allocate*> allocations_of_all_iterations(const For& loop);
 
 }  // namespace loopsmith

@@ -21,8 +21,8 @@ llvm::AllocaInst* Emitter::stack_memory(llvm::Type* type) {
 }
 
 void Emitter::allocate(const Allocate& allocate) {
-  const auto bytes = constant_bytes(allocate, bits_of_element(allocate));
-  if (bytes && fits_on_stack(*bytes, stack_bytes_)) {
+  if (taken_.contains(&allocate)) return statement(allocate.body);
+  if (const auto bytes = stack_bytes_of(allocate)) {
     stack_bytes_ += *bytes;
     auto* layout = llvm::ArrayType::get(ir_.getInt8Ty(), static_cast<std::uint64_t>(*bytes));
     llvm::AllocaInst* memory = stack_memory(layout);
@@ -30,13 +30,38 @@ void Emitter::allocate(const Allocate& allocate) {
     bind(allocate.buffer_var, memory);
     return statement(allocate.body);
   }
+  take(allocate);
+  statement(allocate.body);
+  give_back_if_reached();
+}
+
+/// The bytes of memory that stands on the stack.
+std::optional<std::int64_t> Emitter::stack_bytes_of(const Allocate& allocate) const {
+  const auto bytes = constant_bytes(allocate, bits_of_element(allocate));
+  return bytes && fits_on_stack(*bytes, stack_bytes_) ? bytes : std::nullopt;
+}
+
+/// Takes memory from the context, which is held from here on.
+void Emitter::take(const Allocate& allocate) {
+  const auto bytes = constant_bytes(allocate, bits_of_element(allocate));
   // One byte more than nothing: every allocation has an address.
   llvm::Value* size = bytes ? int64(*bytes + 1) : size_in_bytes(allocate);
   llvm::Value* memory = take_workspace(size);
   bind(allocate.buffer_var, memory);
   held_.push_back({memory, size});
-  statement(allocate.body);
-  give_back_if_reached();
+}
+
+/// Takes the memory that one iteration after another may have; gives for whom.
+std::vector<const Allocate*> Emitter::take_for_all_iterations(const For& loop) {
+  std::vector<const Allocate*> all = allocations_of_all_iterations(loop);
+  std::erase_if(all, [&](const Allocate* each) {
+    return taken_.contains(each) || stack_bytes_of(*each).has_value();
+  });
+  for (const Allocate* each : all) {
+    take(*each);
+    taken_.insert(each);
+  }
+  return all;
 }
 
 /// The bytes that it takes; leaves the function where there are too many to count.

@@ -50,12 +50,14 @@ void Emitter::count_loop(const For& loop, llvm::Value* begin, llvm::Value* end, 
   const Index min = index(loop.min);
   const Index step = index(loop.step);
   const bool min_is_non_negative = is_non_negative(loop.min) && is_non_negative(loop.step);
-  llvm::BasicBlock* exit = new_block("exit");
+  llvm::BasicBlock* after = new_block("after");
   if (may_be_empty) {
     llvm::BasicBlock* enter = new_block("enter");
-    ir_.CreateCondBr(ir_.CreateICmpSLT(begin, end), enter, exit);
+    ir_.CreateCondBr(ir_.CreateICmpSLT(begin, end), enter, after);
     ir_.SetInsertPoint(enter);
   }
+  const std::vector<const Allocate*> taken = take_for_all_iterations(loop);
+  llvm::BasicBlock* exit = taken.empty() ? after : new_block("exit");
   llvm::BasicBlock* before = ir_.GetInsertBlock();
   llvm::BasicBlock* body = new_block("loop");
   llvm::BasicBlock* next = new_block("next");
@@ -98,6 +100,13 @@ void Emitter::count_loop(const For& loop, llvm::Value* begin, llvm::Value* end, 
     back->setMetadata(llvm::LLVMContext::MD_loop, unroll_hint(module_.context, loop));
   }
   ir_.SetInsertPoint(exit);
+  if (taken.empty()) return;
+  for (const Allocate* each : taken) {
+    taken_.erase(each);
+    give_back_if_reached();
+  }
+  ir_.CreateBr(after);
+  ir_.SetInsertPoint(after);
 }
 
 void Emitter::loop_while(const While& loop) {

@@ -267,6 +267,9 @@ class Emitter {
   void give_back(const Held& held);
   void release_to(std::size_t count);
   void give_back_if_reached();
+  void take(const Allocate& allocate);
+  std::vector<const Allocate*> take_for_all_iterations(const For& loop);
+  std::optional<std::int64_t> stack_bytes_of(const Allocate& allocate) const;
   llvm::Value* context_field(llvm::Type* type, std::size_t offset);
 
   llvm::Type* type(DataType dtype) { return llvm_type(module_.context, dtype); }
@@ -289,6 +292,7 @@ class Emitter {
 
   std::vector<Held> held_;
   std::vector<LoopExits> exits_;
+  std::unordered_set<const Object*> taken_;  ///< Allocations whose memory loops around them hold.
   std::unordered_set<const Object*> non_temporal_;  ///< Pointers whose stores bypass the caches.
   std::int64_t stack_bytes_ = 0;
   int loop_depth_ = 0;

@@ -292,6 +292,38 @@ TEST(memory, every_way_out_gives_it_back) {
   EXPECT_EQ(run({0, 4, 0}, LS_ASSERTION), (std::vector<std::int32_t>{100, 0, 0}));
 }
 
+TEST(memory, iterations_share_what_each_would_take) {
+  // for i in n: T = allocate(count); T[0] = in[i]; out[i] = T[0]
+  const auto n = size_var("n");
+  const auto in = decl_buffer({n}, f32, "in"), out = decl_buffer({n}, f32, "out");
+  const auto i = var("i");
+  const auto allocations = [&](const Expr& count, ForKind kind, int size, const char* target) {
+    const auto t = decl_buffer({count}, f32, "T");
+    const Stmt body = seq({store(t, load(in, {i}), {0}), store(out, load(t, {0}), {i})});
+    const Stmt loop = for_loop(i, 0, n,
+                               make(Allocate{.dtype = f32,
+                                             .extents = {count},
+                                             .condition = true,
+                                             .buffer_var = t->data,
+                                             .body = make(DeclBuffer{.buffer = t, .body = body})}),
+                               kind);
+    Kernel kernel(function_of({in, out}, loop), {}, target);
+    std::vector<float> from = counted(size), to(from.size());
+    EXPECT_EQ(kernel.tensor(from).tensor(to).run(), LS_OK);
+    EXPECT_EQ(to, from);
+    EXPECT_EQ(kernel.context.allocations, 0);
+    return kernel.context.total_allocations;
+  };
+  for (const char* target : {"llvm -mcpu=native", "c"}) {
+    EXPECT_EQ(allocations(n, ForKind::serial, 50, target), 1);
+    EXPECT_EQ(allocations(n, ForKind::serial, 0, target), 0);
+    EXPECT_EQ(allocations(n + i, ForKind::serial, 50, target), 50) << "each of another size";
+    EXPECT_LE(allocations(n, ForKind::parallel, 5000, target),
+              4 * ThreadPool::shared()->num_threads())
+        << "one for each piece of the loop";
+  }
+}
+
 TEST(memory, constants_are_part_of_the_code) {
   const auto t = decl_buffer({3}, bf16, "T");
   const auto out = decl_buffer({3}, f32, "out");

@@ -180,19 +180,34 @@ void CWriter::store_lanes(const BufferStore& store) {
 
 void CWriter::allocate(const Allocate& allocate) {
   if (module_.dialect.is_device) return allocate_on_device(allocate);
-  const DataType element = allocate.dtype.element();
-  const std::string type = c_memory_type(element);
-  const std::string name = new_name(allocate.buffer_var->name);
-  const auto bytes = constant_bytes(allocate, bits_in_memory(allocate.dtype));
-  bind(allocate.buffer_var, {name, handle_type, type + "*"});
-  if (bytes && fits_on_stack(*bytes, stack_bytes_)) {
+  if (taken_.contains(&allocate)) return statement(allocate.body);
+  if (const auto bytes = stack_bytes_of(allocate)) {
     stack_bytes_ += *bytes;
-    const std::int64_t size = c_memory_type(element) == "uint8_t" ? 1 : element.bytes();
+    const DataType element = allocate.dtype.element();
+    const std::string type = c_memory_type(element);
+    const std::string name = new_name(allocate.buffer_var->name);
+    bind(allocate.buffer_var, {name, handle_type, type + "*"});
+    const std::int64_t size = type == "uint8_t" ? 1 : element.bytes();
     // C has no arrays of nothing.
     const std::int64_t count = std::max<std::int64_t>((*bytes + size - 1) / size, 1);
     line(fmt::format("LS_ALIGNED({}) {} {}[{}];", own_alignment, type, name, count));
     return statement(allocate.body);
   }
+  take(allocate);
+  statement(allocate.body);
+  give_back();
+}
+
+std::optional<std::int64_t> CWriter::stack_bytes_of(const Allocate& allocate) const {
+  const auto bytes = constant_bytes(allocate, bits_in_memory(allocate.dtype));
+  return bytes && fits_on_stack(*bytes, stack_bytes_) ? bytes : std::nullopt;
+}
+
+/// Takes memory from the context, which is held from here on.
+void CWriter::take(const Allocate& allocate) {
+  const std::string type = c_memory_type(allocate.dtype.element());
+  const std::string name = new_name(allocate.buffer_var->name);
+  bind(allocate.buffer_var, {name, handle_type, type + "*"});
   const std::string size = new_name(name + "_size");
   line(fmt::format("int64_t {} = {};", size, bits_in_memory(allocate.dtype)));
   std::string too_many;
@@ -210,9 +225,21 @@ void CWriter::allocate(const Allocate& allocate) {
                    type, name, size, own_alignment));
   leave_if(name + " == NULL", fmt::format("LS_OUT_OF_MEMORY, -1, -1, {}, 0, NULL", size));
   held_.push_back({name, size});
-  statement(allocate.body);
+}
+
+void CWriter::give_back() {
   release_to(held_.size() - 1);
   held_.pop_back();
+}
+
+/// The allocations that one iteration after another may have, of the context's memory.
+std::vector<const Allocate*> CWriter::shared_by_iterations(const For& loop) const {
+  if (module_.dialect.is_device) return {};
+  std::vector<const Allocate*> all = allocations_of_all_iterations(loop);
+  std::erase_if(all, [&](const Allocate* each) {
+    return taken_.contains(each) || stack_bytes_of(*each).has_value();
+  });
+  return all;
 }
 
 void CWriter::release_to(std::size_t count) {

@@ -276,8 +276,24 @@ void CWriter::hint_unrolling(const For& loop) {
                    std::min<std::int64_t>(*extent, 65534)));
 }
 
-/// The iterations begin, ..., end - 1.
+/// The iterations begin, ..., end - 1, with the memory that they share.
 void CWriter::count_loop(const For& loop, const std::string& begin, const std::string& end) {
+  const std::vector<const Allocate*> shared = shared_by_iterations(loop);
+  if (shared.empty()) return count_iterations(loop, begin, end);
+  block(fmt::format("if ({} < {})", begin, end), [&] {
+    for (const Allocate* each : shared) {
+      take(*each);
+      taken_.insert(each);
+    }
+    count_iterations(loop, begin, end);
+    for (const Allocate* each : shared) {
+      taken_.erase(each);
+      give_back();
+    }
+  });
+}
+
+void CWriter::count_iterations(const For& loop, const std::string& begin, const std::string& end) {
   const DataType dtype = loop.loop_var->dtype;
   const std::string name = new_name(loop.loop_var->name);
   const CText min = index(loop.min), extent = index(loop.extent), step = index(loop.step);

@@ -203,6 +203,10 @@ class CWriter {
   Place place(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices, const CLane& lane);
   bool reads_what_it_writes(const BufferStore& store) const;
   void allocate(const Allocate& allocate);
+  void take(const Allocate& allocate);
+  void give_back();
+  std::vector<const Allocate*> shared_by_iterations(const For& loop) const;
+  std::optional<std::int64_t> stack_bytes_of(const Allocate& allocate) const;
   void allocate_constant(const AllocateConst& constant);
   void release_to(std::size_t count);
 
@@ -215,6 +219,7 @@ class CWriter {
   void loop(const For& loop);
   void hint_unrolling(const For& loop);
   void count_loop(const For& loop, const std::string& begin, const std::string& end);
+  void count_iterations(const For& loop, const std::string& begin, const std::string& end);
   void loop_while(const While& loop);
   void parallel_loop(const For& loop);
   void jump(bool to_end, const Stmt& stmt);
@@ -247,6 +252,7 @@ class CWriter {
   std::int64_t pool_bytes_ = 0;
   std::vector<Held> held_;
   std::vector<LoopExit> exits_;
+  std::unordered_set<const Object*> taken_;  ///< Allocations whose memory loops around them hold.
   std::string result_;    ///< A pointer to where the function's value goes; empty: it gives none.
   std::string remarked_;  ///< The last line of the user that was shown.
   std::int64_t stack_bytes_ = 0;

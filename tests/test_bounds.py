@@ -108,3 +108,52 @@ def test_a_program_that_leaves_a_tensor_is_not_verified_to_be_the_same():
     assert "index 8 of dimension 1 is outside [0, 8)" in sch.verify().reason
     with pytest.raises(ls.InterpError, match=r"undecided: .* index 8 of dimension 1 is outside"):
         ls.assert_same(func, sch.func)
+
+
+def ragged(extent_of_a, tile: int | None = None):
+    A = te.placeholder((extent_of_a,), name="A")
+    B = te.compute((te.var("m"),), lambda i: A[i] + 1, name="B")
+    schedule = te.create_schedule(B)
+    if tile:
+        schedule[B].vectorize(schedule[B].split(B.op.axis[0], tile)[1])
+    return schedule, [A, B]
+
+
+@pytest.mark.parametrize("target", ["llvm", "c"])
+@pytest.mark.parametrize("tile", [None, 8])
+def test_sizes_with_which_an_access_leaves_its_tensor_are_refused_by_the_call(target, tile):
+    function = ls.build(*ragged(te.var("n"), tile), target)
+    for n, m in [(9, 9), (9, 4), (0, 0), (4, 0)]:
+        b = np.zeros(m, "float32")
+        function(np.ones(n, "float32"), b)
+        np.testing.assert_array_equal(b, np.full(m, 2))
+    with pytest.raises(ls.CallError) as caught:
+        function(np.ones(5, "float32"), np.zeros(1_000_000, "float32"))
+    axis = "v_i" if tile else "i"
+    assert str(caught.value) == (
+        "main: A[v_i] reads index m - 1 of dimension 0, which has n elements, "
+        f"where {axis} = m - 1: pass arguments whose sizes agree"
+    )
+
+
+def test_a_size_beside_a_constant_is_asked_for():
+    function = ls.build(*ragged(100))
+    function(np.ones(100, "float32"), np.zeros(100, "float32"))
+    with pytest.raises(ls.CallError, match="reads index m - 1 of dimension 0, which has 100 elem"):
+        function(np.ones(100, "float32"), np.zeros(101, "float32"))
+
+
+def test_ragged_tiles_are_looked_at():
+    A = te.placeholder((100,), name="A")
+    B = te.compute((101,), lambda i: A[i] + 1, name="B")
+    schedule = te.create_schedule(B)
+    schedule[B].split(B.op.axis[0], 32)
+    with pytest.raises(ls.BoundsError, match="reads index 100 of dimension 0, which has 100 elem"):
+        ls.build(schedule, [A, B])
+
+
+def test_sizes_that_fit_by_their_form_are_not_asked_for():
+    n = te.var("n")
+    A = te.placeholder((n + 2,), name="A")
+    B = te.compute((n,), lambda i: A[i] + A[i + 2], name="B")
+    assert "assert" not in ls.build([A, B]).source("tir")

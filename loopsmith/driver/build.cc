@@ -159,23 +159,22 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
           "build: target {} has no code that times loops", target.text());
   FloatOptions floats = allow({.contract = options.contract}, options.fast_math);
   CodeRequest request{{}, target, floats};
-  for (const Ptr<PrimFunc>& func : functions) {
-    verify_well_formed(func);
-    check_bounds(*func);
-  }
+  for (const Ptr<PrimFunc>& func : functions) verify_well_formed(func);
   const LinkedFunctions linked = link_calls(functions);
   require(!target.is_gpu() || linked.helpers.empty(), ErrorKind::lower, "functions_are_apart",
           hint("write what the other function does in its place"), {},
           "build: function {} is called by another one, which target {} has no code for",
           linked.helpers.empty() ? "" : linked.helpers[0]->name(), target.text());
   for (const Ptr<PrimFunc>& func : linked.entries) {
+    const std::vector<SizeCheck> checks = check_bounds(*func);
     if (target.is_gpu()) require_memory_of_threads(func);
     const Ptr<PrimFunc> scheduled = schedule_by_rule(with_promise_of_steps(func), target, options);
-    request.functions.push_back(with_attr(lower_known(scheduled, target, options),
-                                          outputs_attribute,
-                                          with_outputs(func)->attrs.get(outputs_attribute)));
+    const Ptr<PrimFunc> lowered = with_size_checks(lower_known(scheduled, target, options), checks);
+    request.functions.push_back(
+        with_attr(lowered, outputs_attribute, with_outputs(func)->attrs.get(outputs_attribute)));
   }
   for (const Ptr<PrimFunc>& func : linked.helpers) {
+    check_bounds(*func);
     request.helpers.push_back(lower_known(func, target, options));
   }
   std::vector<CompiledFunction> compiled;

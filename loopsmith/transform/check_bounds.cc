@@ -3,53 +3,93 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
-#include <string>
 #include <unordered_map>
-#include <vector>
+#include <unordered_set>
 
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/iter_map.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
 namespace {
 
-/// The values of a loop variable: from `first` to `last`.
+/// Numbers beyond this are left alone: nothing below overflows.
+constexpr std::int64_t largest = std::int64_t{1} << 30;
+
+Expr number(std::int64_t value) {
+  const bool is_small = value <= 2 * largest - 1 && value >= -2 * largest;
+  return int_imm(is_small ? i32 : i64, value);
+}
+
+/// A constant, and an expression of sizes where `sizes` is not null.
+struct Amount {
+  std::int64_t constant = 0;
+  Expr sizes;
+
+  bool is_constant() const { return !sizes.defined(); }
+
+  void add(std::int64_t factor, const Amount& other) {
+    constant += factor * other.constant;
+    if (other.is_constant()) return;
+    const Expr term = factor == 1 ? other.sizes : other.sizes * number(factor);
+    sizes = is_constant() ? term : sizes + term;
+  }
+
+  Expr expr() const { return is_constant() ? number(constant) : sizes + number(constant); }
+};
+
+/// The values of a loop variable, or of an axis of a block: from `first` to `last`.
 struct LoopRange {
-  std::int64_t first = 0;
-  std::int64_t last = 0;
+  Amount first;
+  Amount last;
   std::string name;
 };
 
-/// constant + sum of coefficients times loop variables.
+/// A sum of coefficients times loop variables, and what no loop changes.
 struct LinearIndex {
-  std::int64_t constant = 0;
+  Amount base;
   std::map<const LoopRange*, std::int64_t> terms;
 };
 
-bool may_be_left(const For& loop) {
+bool may_be_left(const Stmt& body) {
   bool found = false;
-  pre_order_visit(loop.body, [&](const Ref& ref) {
+  pre_order_visit(body, [&](const Ref& ref) {
     found |= ref.is<Break>() || ref.is<Continue>() || ref.is<Return>();
     return !found && !is_expr(*ref.get());
   });
   return found;
 }
 
-/// Numbers beyond this are left alone: nothing below overflows.
-constexpr std::int64_t largest = std::int64_t{1} << 30;
-
 class BoundsChecker {
  public:
+  explicit BoundsChecker(const PrimFunc& func) {
+    const auto add_sizes = [&](const Expr& extent) {
+      for (const Ptr<Var>& size : free_variables(extent)) {
+        if (!sizes_.insert(size.get()).second) continue;
+        analyzer_.update(size, {.min_value = 0});
+      }
+    };
+    for (const Ptr<Buffer>& buffer : func.buffer_map) {
+      if (buffer) std::ranges::for_each(buffer->shape, add_sizes);
+    }
+  }
+
   void visit(const Stmt& stmt) {
     if (!stmt.defined()) return;
     if (const auto* loop = stmt.as<For>()) return visit_loop(*loop);
     if (const auto* realize = stmt.as<BlockRealize>()) return visit_block(*realize);
     if (const auto* sequence = stmt.as<SeqStmt>()) {
-      for (const Stmt& each : sequence->seq) visit(each);
+      for (const Stmt& each : sequence->seq) {
+        visit(each);
+        if (may_be_left(each)) return;
+      }
     } else if (const auto* store = stmt.as<BufferStore>()) {
       if (store->predicate.defined()) return;
       check(*store->buffer, store->indices, "writes", store->span);
@@ -58,28 +98,73 @@ class BoundsChecker {
     // What stands under any other statement may not be run.
   }
 
+  std::vector<SizeCheck> checks;
+
  private:
   void visit_loop(const For& loop) {
-    const std::int64_t* min = as_int(loop.min);
-    const std::int64_t* extent = as_int(loop.extent);
-    const std::int64_t* step = as_int(loop.step);
-    const bool is_known = min && extent && step && *step == 1 && *extent > 0 && *min > -largest &&
-                          *min < largest && *extent < largest;
-    // A loop that may be empty, or may be left, runs nothing for certain.
-    if (!is_known || may_be_left(loop)) return;
-    ranges_[loop.loop_var.get()] = {*min, *min + *extent - 1, loop.loop_var->name};
+    const std::optional<Amount> min = amount_of(loop.min);
+    const std::optional<Amount> extent = amount_of(loop.extent);
+    const bool is_known = min && extent && is_const_int(loop.step, 1);
+    // A loop that is empty, or may be left, runs nothing for certain.
+    if (!is_known || (extent->is_constant() && extent->constant <= 0) || may_be_left(loop.body)) {
+      return;
+    }
+    loops_.push_back({loop.loop_var, loop.min, loop.extent});
+    add_range(*loop.loop_var, *min, *extent, 1);
     visit(loop.body);
+    if (!extent->is_constant()) non_empty_.pop_back();
     ranges_.erase(loop.loop_var.get());
+    loops_.pop_back();
+  }
+
+  void add_range(const Var& var, const Amount& min, const Amount& extent, std::int64_t scale) {
+    Amount last = min;
+    last.add(scale, extent);
+    last.constant -= scale;
+    ranges_[&var] = {min, last, var.name};
+    if (!extent.is_constant()) non_empty_.push_back(extent.expr() >= Expr(1));
   }
 
   void visit_block(const BlockRealize& realize) {
-    const std::int64_t* predicate = as_int(realize.predicate);
-    if (!predicate || *predicate == 0 || !realize.block->match_buffers.empty()) return;
     const Block& block = *realize.block;
-    for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
-      values_[block.iter_vars[i]->var.get()] = realize.iter_values[i];
+    if (is_const_int(realize.predicate, 0) || !block.match_buffers.empty()) return;
+    const std::size_t conditions = non_empty_.size();
+    if (as_int(realize.predicate)) {
+      for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
+        values_[block.iter_vars[i]->var.get()] = realize.iter_values[i];
+      }
+    } else if (!add_axes_of_tiles(realize)) {
+      return;
     }
     visit(block.body);
+    non_empty_.resize(conditions);
+  }
+
+  /// The axes of a block that a predicate guards, where that leaves out nothing but what sticks out
+  /// of ragged tiles; false where it does not.
+  bool add_axes_of_tiles(const BlockRealize& realize) {
+    const IterMapResult map =
+        detect_iter_map(realize.iter_values, loops_, {.predicate = realize.predicate}, analyzer_);
+    if (!map.ok() || (map.padding_predicate.defined() && !is_const_int(map.padding_predicate, 0))) {
+      return false;
+    }
+    for (std::size_t i = 0; i < map.indices.size(); ++i) {
+      const Var& axis = *realize.block->iter_vars[i]->var;
+      const IterSumExpr& index = map.indices[i];
+      const std::optional<Amount> base = amount_of(index.base.expr(axis.dtype));
+      if (!base) return false;
+      if (index.args.empty()) {
+        add_range(axis, *base, {.constant = 1}, 1);
+        continue;
+      }
+      const SymbolicInt& scale = index.args[0].scale;
+      const std::optional<Amount> extent = amount_of(index.args[0].extent.expr(axis.dtype));
+      if (!extent || !scale.is_constant() || scale.constant < 1 || scale.constant > largest) {
+        return false;
+      }
+      add_range(axis, *base, *extent, scale.constant);
+    }
+    return true;
   }
 
   void read(const Expr& value) {
@@ -96,50 +181,95 @@ class BoundsChecker {
   }
 
   void check(const Buffer& buffer, const std::vector<Expr>& indices, std::string_view verb,
-             const Span& span) const {
+             const Span& span) {
     if (indices.size() != buffer.shape.size()) return;
     for (std::size_t d = 0; d < indices.size(); ++d) {
-      const std::int64_t* extent = as_int(buffer.shape[d]);
+      const std::optional<Amount> extent = amount_of(buffer.shape[d]);
       LinearIndex index;
       if (!extent || !add(indices[d], 1, index)) continue;
-      std::int64_t low = index.constant, high = index.constant;
+      Amount low = index.base, high = index.base;
       for (const auto& [range, factor] : index.terms) {
-        low += factor * (factor > 0 ? range->first : range->last);
-        high += factor * (factor > 0 ? range->last : range->first);
+        low.add(factor, factor > 0 ? range->first : range->last);
+        high.add(factor, factor > 0 ? range->last : range->first);
       }
-      if (low >= 0 && high < *extent) continue;
-      const bool is_high = high >= *extent;
+      check_end(
+          low, true, *extent,
+          [&](const std::string& number, const std::string& size) {
+            return text_of(buffer, indices, verb, number, d, size, index, false);
+          },
+          span);
+      check_end(
+          high, false, *extent,
+          [&](const std::string& number, const std::string& size) {
+            return text_of(buffer, indices, verb, number, d, size, index, true);
+          },
+          span);
+    }
+  }
+
+  /// One end of the values of an index: the least, or the largest.
+  template <class Text>
+  void check_end(const Amount& end, bool is_low, const Amount& extent, const Text& text,
+                 const Span& span) {
+    if (end.is_constant() && (is_low || extent.is_constant()) && non_empty_.empty()) {
+      const bool is_inside = is_low ? end.constant >= 0 : end.constant < extent.constant;
+      if (is_inside) return;
       require(false, ErrorKind::bounds, "access_is_in_bounds",
-              hint("make the loop shorter, or guard the access by a condition"), span,
-              "{}[{}] {} index {} of dimension {}, which has {} elements{}", buffer.name,
-              texts(indices), verb, is_high ? high : low, d, *extent, place(index, is_high));
+              hint("make the loop shorter, or guard the access by a condition"), span, "{}",
+              text(fmt::format("{}", end.constant), simple(extent.expr())));
     }
+    Expr condition = is_low ? end.expr() >= Expr(0) : end.expr() < extent.expr();
+    std::vector<ConstraintScope> scopes;
+    for (const Expr& each : non_empty_) scopes.push_back(analyzer_.constraint_scope(each));
+    if (analyzer_.can_prove(condition, ProofStrength::symbolic_bound)) return;
+    while (!scopes.empty()) scopes.pop_back();
+    condition = analyzer_.simplify(condition);
+    for (const Expr& each : non_empty_) condition = analyzer_.simplify(!each) || condition;
+    for (const SizeCheck& other : checks) {
+      if (structural_equal(other.condition, condition)) return;
+    }
+    checks.push_back({condition, text(simple(end.expr()), simple(extent.expr())) +
+                                     ": pass arguments whose sizes agree"});
   }
 
-  static std::string texts(const std::vector<Expr>& indices) {
-    std::string text;
-    for (const Expr& each : indices) text += (text.empty() ? "" : ", ") + brief(each);
-    return text;
-  }
+  std::string simple(const Expr& expr) { return brief(analyzer_.simplify(expr)); }
 
-  /// The iteration in which an index is largest, or least.
-  static std::string place(const LinearIndex& index, bool is_high) {
-    std::string text;
+  /// `A[i] reads index n - 1 of dimension 0, which has m elements, where i = n - 1`.
+  std::string text_of(const Buffer& buffer, const std::vector<Expr>& indices, std::string_view verb,
+                      const std::string& number, std::size_t dimension, const std::string& size,
+                      const LinearIndex& index, bool is_high) {
+    std::string inside, place;
+    for (const Expr& each : indices) inside += (inside.empty() ? "" : ", ") + brief(each);
     for (const auto& [range, factor] : index.terms) {
-      const bool at_end = (factor > 0) == is_high;
-      text += fmt::format("{}{} = {}", text.empty() ? ", where " : ", ", range->name,
-                          at_end ? range->last : range->first);
+      const Amount& value = (factor > 0) == is_high ? range->last : range->first;
+      place += fmt::format("{}{} = {}", place.empty() ? ", where " : ", ", range->name,
+                           simple(value.expr()));
     }
-    return text;
+    return fmt::format("{}[{}] {} index {} of dimension {}, which has {} elements{}", buffer.name,
+                       inside, verb, number, dimension, size, place);
+  }
+
+  /// A constant that is not too large, or an expression of sizes alone.
+  std::optional<Amount> amount_of(const Expr& expr) const {
+    if (const std::int64_t* value = as_int(expr)) {
+      if (*value > largest || *value < -largest) return std::nullopt;
+      return Amount{.constant = *value};
+    }
+    bool is_of_sizes = expr.dtype().is_index() && expr.dtype().is_scalar();
+    pre_order_visit(expr, [&](const Ref& ref) {
+      is_of_sizes &= ref.is<Var>() ? sizes_.contains(ref.get())
+                                   : !ref.is<BufferLoad>() && !ref.is<Call>() && !ref.is<Let>();
+      return is_of_sizes;
+    });
+    return is_of_sizes ? std::optional(Amount{.sizes = expr}) : std::nullopt;
   }
 
   /// Adds `factor` times an expression to `sum`; false where it is not linear.
   bool add(const Expr& expr, std::int64_t factor, LinearIndex& sum) const {
     if (factor > largest || factor < -largest) return false;
-    if (const std::int64_t* value = as_int(expr)) {
-      if (*value > largest || *value < -largest) return false;
-      sum.constant += factor * *value;
-      return sum.constant < (largest << 24) && sum.constant > -(largest << 24);
+    if (const std::optional<Amount> amount = amount_of(expr)) {
+      sum.base.add(factor, *amount);
+      return sum.base.constant < (largest << 24) && sum.base.constant > -(largest << 24);
     }
     if (expr.is<Var>()) return add_variable(*expr.as<Var>(), factor, sum);
     if (const auto* a = expr.as<Add>()) return add(a->a, factor, sum) && add(a->b, factor, sum);
@@ -165,14 +295,31 @@ class BoundsChecker {
     return true;
   }
 
+  Analyzer analyzer_;
+  std::unordered_set<const Object*> sizes_;  ///< The variables in shapes of parameters.
+  std::vector<Iterator> loops_;              ///< Around the statement, from outside.
+  std::vector<Expr> non_empty_;              ///< Loops around it run if these hold.
   std::unordered_map<const Object*, LoopRange> ranges_;
   std::unordered_map<const Object*, Expr> values_;  ///< Of the axes of blocks.
 };
 
 }  // namespace
 
-void check_bounds(const PrimFunc& func) {
-  BoundsChecker().visit(func.body);
+std::vector<SizeCheck> check_bounds(const PrimFunc& func) {
+  BoundsChecker checker(func);
+  checker.visit(func.body);
+  return std::move(checker.checks);
+}
+
+Ptr<PrimFunc> with_size_checks(const Ptr<PrimFunc>& func, const std::vector<SizeCheck>& checks) {
+  if (checks.empty()) return func;
+  PrimFunc copy = *func;
+  for (std::size_t i = checks.size(); i-- > 0;) {
+    copy.body = make(AssertStmt{.condition = checks[i].condition,
+                                .message = string_imm(checks[i].text),
+                                .body = copy.body});
+  }
+  return make(std::move(copy));
 }
 
 }  // namespace loopsmith

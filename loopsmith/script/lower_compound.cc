@@ -4,6 +4,7 @@
 
 #include "loopsmith/arith/infer_regions.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/script/lowering.h"
 #include "loopsmith/support/error.h"
 
@@ -16,6 +17,26 @@ std::vector<const Expression*> names_of(const Expression* target) {
   const bool is_list =
       target->kind == ExpressionKind::tuple || target->kind == ExpressionKind::list;
   return is_list ? target->items : std::vector{target};
+}
+
+/// Regions in which names that begin a block's body are replaced by what they stand for.
+std::vector<Ptr<BufferRegion>> with_values(const std::vector<Ptr<BufferRegion>>& regions,
+                                           const Stmt& body) {
+  Substitution values;
+  for (const auto* let = body.as<LetStmt>(); let; let = let->body.as<LetStmt>()) {
+    values[let->var] = substitute(let->value, values);
+  }
+  if (values.empty()) return regions;
+  std::vector<Ptr<BufferRegion>> result;
+  for (const auto& region : regions) {
+    BufferRegion changed = *region;
+    for (Ptr<Range>& range : changed.region) {
+      range = make(Range{.min = substitute(range->min, values),
+                         .extent = substitute(range->extent, values)});
+    }
+    result.push_back(make(std::move(changed)));
+  }
+  return result;
 }
 
 }  // namespace
@@ -225,8 +246,8 @@ Stmt Lowering::finished(BlockState& state, Stmt body) {
              .annotations = state.annotations.value_or(Attrs()),
              .init = state.init,
              .body = std::move(body)};
-  if (state.reads) node.reads = *state.reads;
-  if (state.writes) node.writes = *state.writes;
+  if (state.reads) node.reads = with_values(*state.reads, node.body);
+  if (state.writes) node.writes = with_values(*state.writes, node.body);
   Ptr<Block> block = make(std::move(node));
   const int unknown = (state.reads ? 0 : 1) | (state.writes ? 0 : 2);
   if (unknown != 0 && !state.is_root) {

@@ -157,3 +157,20 @@ def test_sizes_that_fit_by_their_form_are_not_asked_for():
     A = te.placeholder((n + 2,), name="A")
     B = te.compute((n,), lambda i: A[i] + A[i + 2], name="B")
     assert "assert" not in ls.build([A, B]).source("tir")
+
+
+def test_an_index_of_a_dimension_that_is_broadcast_may_leave_it():
+    func = from_source(
+        "@T.prim_func\n"
+        "def f(a: T.handle, b: T.handle):\n"
+        "    n, m = T.int32(), T.int32()\n"
+        "    A = T.match_buffer(a, (n,), 'float32', buffer_type='auto_broadcast')\n"
+        "    B = T.match_buffer(b, (m,), 'float32')\n"
+        "    for i in range(m):\n"
+        "        B[i] = A[i] + 1.0\n"
+    )
+    function, b = ls.build(func), np.zeros(4, "float32")
+    function(np.ones(1, "float32"), b)
+    np.testing.assert_array_equal(b, np.full(4, 2))
+    with pytest.raises(ls.CallError, match="reads index m - 1 of dimension 0, which has n elem"):
+        function(np.ones(3, "float32"), b)

@@ -112,7 +112,7 @@ class BoundsChecker {
     loops_.push_back({loop.loop_var, loop.min, loop.extent});
     add_range(*loop.loop_var, *min, *extent, 1);
     visit(loop.body);
-    if (!extent->is_constant()) non_empty_.pop_back();
+    if (!extent->is_constant()) given_.pop_back();
     ranges_.erase(loop.loop_var.get());
     loops_.pop_back();
   }
@@ -122,13 +122,13 @@ class BoundsChecker {
     last.add(scale, extent);
     last.constant -= scale;
     ranges_[&var] = {min, last, var.name};
-    if (!extent.is_constant()) non_empty_.push_back(extent.expr() >= Expr(1));
+    if (!extent.is_constant()) given_.push_back(extent.expr() >= Expr(1));
   }
 
   void visit_block(const BlockRealize& realize) {
     const Block& block = *realize.block;
     if (is_const_int(realize.predicate, 0) || !block.match_buffers.empty()) return;
-    const std::size_t conditions = non_empty_.size();
+    const std::size_t conditions = given_.size();
     if (as_int(realize.predicate)) {
       for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
         values_[block.iter_vars[i]->var.get()] = realize.iter_values[i];
@@ -137,7 +137,7 @@ class BoundsChecker {
       return;
     }
     visit(block.body);
-    non_empty_.resize(conditions);
+    given_.resize(conditions);
   }
 
   /// The axes of a block that a predicate guards, where that leaves out nothing but what sticks out
@@ -187,23 +187,20 @@ class BoundsChecker {
       const std::optional<Amount> extent = amount_of(buffer.shape[d]);
       LinearIndex index;
       if (!extent || !add(indices[d], 1, index)) continue;
+      // All indices of a dimension that is broadcast mean its one element.
+      if (buffer.auto_broadcast) given_.push_back(buffer.shape[d] != Expr(1));
       Amount low = index.base, high = index.base;
       for (const auto& [range, factor] : index.terms) {
         low.add(factor, factor > 0 ? range->first : range->last);
         high.add(factor, factor > 0 ? range->last : range->first);
       }
-      check_end(
-          low, true, *extent,
-          [&](const std::string& number, const std::string& size) {
-            return text_of(buffer, indices, verb, number, d, size, index, false);
-          },
-          span);
-      check_end(
-          high, false, *extent,
-          [&](const std::string& number, const std::string& size) {
-            return text_of(buffer, indices, verb, number, d, size, index, true);
-          },
-          span);
+      for (const bool is_low : {true, false}) {
+        const auto text = [&](const std::string& number, const std::string& size) {
+          return text_of(buffer, indices, verb, number, d, size, index, !is_low);
+        };
+        check_end(is_low ? low : high, is_low, *extent, text, span);
+      }
+      if (buffer.auto_broadcast) given_.pop_back();
     }
   }
 
@@ -211,7 +208,7 @@ class BoundsChecker {
   template <class Text>
   void check_end(const Amount& end, bool is_low, const Amount& extent, const Text& text,
                  const Span& span) {
-    if (end.is_constant() && (is_low || extent.is_constant()) && non_empty_.empty()) {
+    if (end.is_constant() && (is_low || extent.is_constant()) && given_.empty()) {
       const bool is_inside = is_low ? end.constant >= 0 : end.constant < extent.constant;
       if (is_inside) return;
       require(false, ErrorKind::bounds, "access_is_in_bounds",
@@ -220,11 +217,11 @@ class BoundsChecker {
     }
     Expr condition = is_low ? end.expr() >= Expr(0) : end.expr() < extent.expr();
     std::vector<ConstraintScope> scopes;
-    for (const Expr& each : non_empty_) scopes.push_back(analyzer_.constraint_scope(each));
+    for (const Expr& each : given_) scopes.push_back(analyzer_.constraint_scope(each));
     if (analyzer_.can_prove(condition, ProofStrength::symbolic_bound)) return;
     while (!scopes.empty()) scopes.pop_back();
     condition = analyzer_.simplify(condition);
-    for (const Expr& each : non_empty_) condition = analyzer_.simplify(!each) || condition;
+    for (const Expr& each : given_) condition = analyzer_.simplify(!each) || condition;
     for (const SizeCheck& other : checks) {
       if (structural_equal(other.condition, condition)) return;
     }
@@ -298,7 +295,7 @@ class BoundsChecker {
   Analyzer analyzer_;
   std::unordered_set<const Object*> sizes_;  ///< The variables in shapes of parameters.
   std::vector<Iterator> loops_;              ///< Around the statement, from outside.
-  std::vector<Expr> non_empty_;              ///< Loops around it run if these hold.
+  std::vector<Expr> given_;                  ///< The statement runs, and matters, if these hold.
   std::unordered_map<const Object*, LoopRange> ranges_;
   std::unordered_map<const Object*, Expr> values_;  ///< Of the axes of blocks.
 };

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffers and memory.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -74,6 +76,13 @@ Ptr<Buffer> named_buffer(Description made, const std::string& name) {
   made.parts.name = name;
   if (!made.parts.data.defined()) made.parts.data = pointer_var(name, made.parts.dtype, made.scope);
   if (made.makes_offset) made.parts.elem_offset = var(name + "_elem_offset");
+  if (made.parts.auto_broadcast && made.parts.strides.empty()) {
+    // With compact strides, an extent of 1 would be read beyond its one element.
+    for (std::size_t d = 0; d < made.parts.shape.size(); ++d) {
+      const DataType dtype = made.parts.shape[d].dtype();
+      made.parts.strides.push_back(var(fmt::format("{}_stride_{}", name, d), dtype));
+    }
+  }
   return make(std::move(made.parts));
 }
 

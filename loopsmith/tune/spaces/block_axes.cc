@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/legality/block_axes.h"
 #include "loopsmith/schedule/primitives/compute_inline.h"
 #include "loopsmith/schedule/primitives/fuse.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
@@ -24,6 +25,23 @@ bool reduces(const Schedule& schedule, BlockRV block) {
   return std::ranges::any_of(schedule.get(block).iter_vars, [](const Ptr<IterVar>& axis) {
     return axis->iter_type == IterType::comm_reduce;
   });
+}
+
+bool is_of_block(const Schedule& schedule, LoopRV loop) {
+  const auto block = only_block(schedule, loop);
+  return block && !runs_in_order(schedule, *block);
+}
+
+bool runs_in_order(const Schedule& schedule, BlockRV block) {
+  return std::ranges::any_of(schedule.get(block).iter_vars, [](const Ptr<IterVar>& axis) {
+    return axis->iter_type == IterType::ordered || axis->iter_type == IterType::opaque;
+  });
+}
+
+std::size_t shared_loops(const Schedule& schedule, const std::vector<LoopRV>& loops) {
+  const auto first = std::ranges::find_if(
+      loops, [&](LoopRV loop) { return only_block(schedule, loop).has_value(); });
+  return static_cast<std::size_t>(first - loops.begin());
 }
 
 bool shares_reads(const Schedule& schedule, BlockRV handle) {

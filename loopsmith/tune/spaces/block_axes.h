@@ -14,6 +14,16 @@ bool is_inlined(Schedule& schedule, BlockRV block);
 /// True when some axis of a block reduces.
 bool reduces(const Schedule& schedule, BlockRV block);
 
+/// True of the loops around one block that hold nothing else, unless its instances run in order or
+/// nothing is known of them.
+bool is_of_block(const Schedule& schedule, LoopRV loop);
+
+/// True when instances of a block run in order, or nothing is known of them.
+bool runs_in_order(const Schedule& schedule, BlockRV block);
+
+/// How many loops a block shares with others, from the outside.
+std::size_t shared_loops(const Schedule& schedule, const std::vector<LoopRV>& loops);
+
 /// True when several results of a block are made of one element of what it reads: a tile of them
 /// loads it once.
 bool shares_reads(const Schedule& schedule, BlockRV block);

@@ -86,14 +86,29 @@ void schedule_spatial(Schedule& schedule, BlockRV block) {
   vectorize.attempt(schedule, column_parts[2]);
 }
 
-void schedule_block(Schedule& schedule, BlockRV block) {
-  if (is_inlined(schedule, block)) return;
-  const std::size_t shared = place_at_consumer(schedule, block);
-  if (schedule.refuse(block)) return;
+/// Schedules a block inside of the loops that it shares with others.
+void schedule_inside(Schedule& schedule, BlockRV block, std::size_t shared) {
   if (reduces(schedule, block)) {
     schedule_reduction(schedule, block, shared);
-  } else if (shared > 0) {
+  } else {
     vectorize_innermost(schedule, block);
+  }
+}
+
+void schedule_block(Schedule& schedule, BlockRV block) {
+  if (runs_in_order(schedule, block) || is_inlined(schedule, block)) return;
+  const Handles<LoopRV> loops = get_loops(schedule, block);
+  const auto is_serial = [&](LoopRV loop) { return schedule.get(loop).kind == ForKind::serial; };
+  const std::size_t shared_before = shared_loops(schedule, loops);
+  if (shared_before > 0) {
+    const auto own = std::span(loops).subspan(shared_before);
+    if (std::ranges::all_of(own, is_serial)) schedule_inside(schedule, block, shared_before);
+    return;
+  }
+  const std::size_t shared = place_at_consumer(schedule, block);
+  if (schedule.refuse(block)) return;
+  if (shared > 0 || reduces(schedule, block)) {
+    schedule_inside(schedule, block, shared);
   } else {
     schedule_spatial(schedule, block);
   }
@@ -103,7 +118,7 @@ void schedule_block(Schedule& schedule, BlockRV block) {
 
 void generated_space(Schedule& schedule) {
   for (const LoopRV loop : get_child_loops(schedule)) {
-    if (get_child_blocks(schedule, loop).empty()) plain_loop_space(schedule, loop);
+    if (!is_of_block(schedule, loop)) plain_loop_space(schedule, loop);
   }
   const auto root = get_block.attempt(schedule, "root");
   if (!root) return;

@@ -8,10 +8,12 @@
 #include "loopsmith/schedule/primitives/merge_siblings.h"
 #include "loopsmith/schedule/primitives/normalize_nest.h"
 #include "loopsmith/schedule/primitives/parallel_scan.h"
+#include "loopsmith/schedule/primitives/peel.h"
 #include "loopsmith/schedule/primitives/relatives.h"
 #include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/skew.h"
 #include "loopsmith/schedule/primitives/split.h"
+#include "loopsmith/tune/spaces/block_axes.h"
 #include "loopsmith/tune/spaces/choices.h"
 
 namespace loopsmith::tune {
@@ -129,13 +131,38 @@ bool columns_outside(Schedule& schedule, LoopRV loop) {
   return make_parallel(schedule, *column);
 }
 
-/// Lets diagonals follow each other, and the iterations of one run at once.
+/// Runs rows of a tile in strips: each row of a strip is a column behind the one above, and
+/// elements of a column of the strip do not need each other. Borders where not all rows have a
+/// column are apart.
+void run_in_strips(Schedule& schedule, LoopRV row, LoopRV column) {
+  const std::int64_t height = choose(schedule, {1, 4, 8, 16});
+  if (height == 1) return;
+  const auto strips = split.attempt(schedule, row, {infer, height});
+  if (!strips || !skew.attempt(schedule, (*strips)[1], column)) return;
+  if (!reorder.attempt(schedule, {column, (*strips)[1]})) return;
+  peel.attempt(schedule, column, height - 1, height - 1);
+  unroll.attempt(schedule, (*strips)[1]);
+}
+
+/// Lets diagonals follow each other, of elements or of tiles, and what is on one run at once.
 bool wavefront(Schedule& schedule, LoopRV loop) {
   const Handles<LoopRV> inner = get_child_loops(schedule, loop);
   if (inner.size() != 1) return false;
-  skew.attempt(schedule, loop, inner[0]);
-  reorder.attempt(schedule, {inner[0], loop});
-  return make_parallel(schedule, loop);
+  LoopRV row = loop, column = inner[0];
+  const std::int64_t rows = choose(schedule, {1, 16, 32, 64, 128});
+  if (rows > 1) {
+    const ExprRV columns = sample(schedule, {32, 64, 128, 256});
+    const auto row_parts = split.attempt(schedule, row, {infer, rows});
+    const auto column_parts = split.attempt(schedule, column, {infer, columns});
+    if (!row_parts || !column_parts) return false;
+    const LoopRV row_inside = (*row_parts)[1], column_inside = (*column_parts)[1];
+    row = (*row_parts)[0], column = (*column_parts)[0];
+    if (!reorder.attempt(schedule, {row, column, row_inside, column_inside})) return false;
+    run_in_strips(schedule, row_inside, column_inside);
+  }
+  skew.attempt(schedule, row, column);
+  reorder.attempt(schedule, {column, row});
+  return make_parallel(schedule, row);
 }
 
 bool interchanged(Schedule& schedule, LoopRV loop) {
@@ -168,6 +195,7 @@ void vectorize_inside(Schedule& schedule, LoopRV loop) {
   const auto inner = get_child_loops.attempt(schedule, loop);
   if (!inner) return;
   for (const LoopRV each : *inner) {
+    if (is_of_block(schedule, each)) continue;
     if (get_child_loops(schedule, each).empty()) {
       const Loops parts = make_vectors(schedule, each);
       if (inner->size() == 1) jam(schedule, loop, parts);
@@ -181,10 +209,13 @@ void vectorize_inside(Schedule& schedule, LoopRV loop) {
 
 void plain_loop_space(Schedule& schedule, LoopRV loop) {
   for (const LoopRV part : parts_of_loop(schedule, loop)) {
+    if (is_of_block(schedule, part)) continue;
     const auto number = static_cast<std::size_t>(choose_below(schedule, std::size(strategies)));
     if (!strategies[number](schedule, part)) {
       const auto inner = get_child_loops.attempt(schedule, part);
-      for (const LoopRV each : inner.value_or(Handles<LoopRV>())) plain_loop_space(schedule, each);
+      for (const LoopRV each : inner.value_or(Handles<LoopRV>())) {
+        if (!is_of_block(schedule, each)) plain_loop_space(schedule, each);
+      }
     }
     vectorize_inside(schedule, part);
   }

@@ -147,7 +147,7 @@ TEST(GeneratedSpace, draws_columns_outside_of_what_they_need_in_order) {
     Schedule schedule(triangular_solve(), seed * std::int64_t{123456789} % 2147483647);
     generated_space(schedule);
     const std::string text = script(schedule.func());
-    outside += text.find("c_0 in T.parallel(") < text.find(" i in range(20)") ? 1 : 0;
+    outside += text.find("c_0_m in T.parallel(") < text.find(" i in range(20)") ? 1 : 0;
     together += text.find(" k_1 in T.unroll(") < text.find("T.vectorized(") ? 1 : 0;
   }
   EXPECT_GE(outside, 2);

@@ -90,6 +90,7 @@ class Search(ABC):
     worth_a_try = 30.0  # Times what the best is predicted to take; any one takes no longer.
     threads = len(os.sched_getaffinity(0))
     max_attempts = 200  # In a row, without a new program: there are no more, or hardly any.
+    draws_of_one = 8  # A pool that fills a batch is not made larger where more draws find one.
 
     def __init__(
         self, space: Space, seed: int, model: Model | None = None, mutator: Mutator = mutated
@@ -207,8 +208,11 @@ class Search(ABC):
         Some are descendants of the parents, some are drawn of the whole space.
         """
         found = list(pool)
-        attempts = 0
+        attempts = drawn = 0
         while len(found) < size and attempts < self.max_attempts:
+            new = max(len(found) - len(pool), self.batch_size // 2)
+            if len(found) > self.batch_size and drawn > self.draws_of_one * new:
+                break
             plans = [self._plan(parents) for _ in range(self.chunk_size)]
             for ranked in self.ranked(plans, len(found)):
                 if ranked is None:
@@ -219,6 +223,7 @@ class Search(ABC):
                 else:
                     self._known.discard(ranked[2].key)  # There was no place for it.
             attempts += len(plans)
+            drawn += len(plans)
         return sorted(found, key=lambda item: item[:2])
 
     def ranked(self, plans: Sequence[Plan], place: int = 0) -> list[Ranked | None]:

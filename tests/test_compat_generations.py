@@ -286,3 +286,58 @@ def test_buffers_that_broadcast_or_have_strides(tvm: Any) -> None:
     assert int(tvm.arith.Analyzer().simplify(rows.access_ptr("r", offset=2).args[3])) == 62
     twice = [tir.call_extern("int32", "twice", n) for _ in range(2)]
     tvm.testing.assert_prim_expr_equal(*twice)
+
+
+def test_options_of_the_first_generations(tvm: Any) -> None:
+    n = tvm.convert(16)
+    A, B = (tvm.placeholder((n,), name=name) for name in "AB")
+    C = tvm.compute((n,), lambda i: A[i] + B[i], name="C")
+    x, y = (tvm.placeholder((4,), name=name) for name in "xy")
+    z = tvm.compute((4,), lambda i: x[i] + y[i], name="z")
+    with tvm.build_config(offset_factor=2, data_alignment=16, auto_unroll_max_step=4):
+        intrin = tvm.decl_tensor_intrin(
+            z.op, lambda ins, outs: tvm.call_packed("add_of_four", *ins, *outs)
+        )
+    assert [each.offset_factor for each in intrin.buffers] == [2, 2, 2]
+    schedule = tvm.create_schedule(C.op)
+    schedule[C].tensorize(schedule[C].split(C.op.axis[0], factor=4)[1], intrin)
+
+    @tvm.register_func
+    def add_of_four(a: Any, b: Any, c: Any) -> None:
+        c.copyfrom(a.numpy() + b.numpy())
+
+    # A buffer may stand for the tensor that it is bound to.
+    bound = tvm.decl_buffer(A.shape, A.dtype, elem_offset=tvm.var("begin"), offset_factor=8)
+    add = tvm.build(schedule, [bound, B, C], "llvm", binds={A: bound})
+    a, b = np.arange(16, dtype="float32"), np.ones(16, "float32")
+    c = tvm.nd.array(np.zeros(16, "float32"))
+    add(tvm.nd.array(a), tvm.nd.array(b), c)
+    np.testing.assert_array_equal(c.asnumpy(), a + b)
+    with pytest.raises(AttributeError, match=r"tvm.build_config\(dump_pass_ir=True\) is not prov"):
+        tvm.build_config(dump_pass_ir=True)
+
+
+def test_a_list_of_lowered_functions_is_one_module(tvm: Any) -> None:
+    A = tvm.te.placeholder((8,), name="A")
+    built = []
+    for name, number in (("one", 1), ("two", 2)):
+        B = tvm.te.compute((8,), lambda i, k=number: A[i] + k, name="B")
+        built.append(tvm.lower(tvm.te.create_schedule(B.op), [A, B], name=name))
+    module = tvm.build(built, "llvm")
+    for name, number in (("one", 1), ("two", 2)):
+        result = tvm.nd.array(np.zeros(8, "float32"))
+        module[name](tvm.nd.array(np.ones(8, "float32")), result)
+        np.testing.assert_array_equal(result.numpy(), np.full(8, 1 + number))
+
+
+def test_bounds_of_a_reduction_that_is_computed_at_another_stage(tvm: Any) -> None:
+    te = tvm.te
+    A = te.placeholder((64, 64), name="A")
+    k = te.reduce_axis((0, 64), name="k")
+    C = te.compute((64, 64), lambda i, j: te.sum(A[i, k] * A[j, k], axis=k), name="C")
+    schedule = te.create_schedule(C.op)
+    local = schedule.cache_write(C, "local")
+    outer, _ = schedule[C].split(C.op.axis[0], factor=8)
+    schedule[local].compute_at(schedule[C], outer)
+    bounds = te.schedule.InferBound(schedule.normalize())
+    assert [int(bounds[axis].extent) for axis in local.op.axis] == [8, 64]

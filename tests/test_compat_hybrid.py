@@ -42,9 +42,8 @@ def test_an_outer_product_is_loops(tvm: Any) -> None:
     assert c.shape == (5, 7) and c.op.name == "outer_product"
     x, y = np.arange(5, dtype="float32"), np.arange(7, dtype="float32")
     np.testing.assert_allclose(ls.build([a, b, c])(x, y), np.outer(x, y) * 3)
-    # Without tensors it is the function of Python that it was.
-    with pytest.raises(NameError):
-        outer_product(x, y)
+    # Without tensors it is a function of Python.
+    np.testing.assert_allclose(outer_product(x, y), np.outer(x, y) * 3)
 
 
 def test_memory_conditions_and_numbers_may_be_used(tvm: Any) -> None:
@@ -109,3 +108,19 @@ def test_wrong_calls_are_refused(tvm: Any) -> None:
         AttributeError, match=r"tvm\.te\.hybrid\.build is not provided: script reads"
     ):
         tvm.te.hybrid.build
+
+
+def test_a_function_of_loops_runs_on_arrays(tvm: Any) -> None:
+    @tvm.te.hybrid.script
+    def scaled(a, n):
+        b = output_tensor((4,), "float32")
+        kept = allocate((4,), "float32")
+        for i in parallel(4):
+            kept[i] = sqrt(a[i])
+        for i in range(ceil_div(n, 2)):
+            b[i] = kept[i] * SCALE if likely(i < n) else sigmoid(a[i])
+        b[3] = popcount(np.int32(-1)) + div(-7, 2)
+        return b
+
+    given = np.array([1, 4, 9, 16], "float32")
+    np.testing.assert_allclose(scaled(given, 6), [3, 6, 9, 29])

@@ -30,8 +30,8 @@ _WAYS = {
     "of a module one after the other",
     "tvm.te.hybrid": "script reads loops; for all else, write @T.prim_func, and te.extern_primfunc",
     "tvm.IRModule.functions": "module[name] gives a function by its name",
-    "tvm.build_config": "say of a loop what is to be done with it, s[x].pragma(axis, "
-    "'auto_unroll_max_step', 16), and of a buffer how it lies: decl_buffer(offset_factor=1)",
+    "tvm.build_config": "the options of build_config are offset_factor, data_alignment, "
+    "auto_unroll_max_step, unroll_explicit, disable_vectorize and add_lower_pass",
     "tvm.tir.ProducerRealize": "memory of a stage is allocated (tir.Allocate) and declared "
     "(tir.DeclBuffer)",
     "tvm.tir.any_dim": "write te.var() for a size that is not known",
@@ -100,7 +100,6 @@ _PASSES = {
     "ls.build takes variables and pointers as they are": "ConvertSSA PointerValueTypeRewrite",
     "Simplify writes divisions in one form": "RenormalizeSplitPattern",
 }
-_WAYS["tvm.target.build_config"] = _WAYS["tvm.build_config"]
 _WAYS |= {f"tvm.tir.transform.{one}": way for way, all_ in _PASSES.items() for one in all_.split()}
 
 

@@ -30,6 +30,7 @@ from . import (
 from . import ir_container as container
 from . import nd as ndarray
 from . import runtime as module
+from .build_options import build_config, decl_tensor_intrin
 from .data_type import DataType
 from .driver import build, lower
 from .error import TVMError
@@ -69,6 +70,7 @@ save_json = ir.save_json
 GlobalVar = ir.GlobalVar
 
 vars(tir)["ir_pass"] = ir_pass
+vars(target)["build_config"] = build_config
 
 # Later generations have TensorIR in two halves: s_tir for schedules, tirx for what runs.
 s_tir = tirx = tir

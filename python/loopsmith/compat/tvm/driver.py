@@ -34,6 +34,14 @@ def _module_of(inputs: Any, args: Any, name: str, binds: Any) -> Any:
     return as_module(inputs) if _is_program(inputs) else _scheduled(inputs, args, name, binds)
 
 
+def _one_module(programs: Sequence[Any]) -> ls.tir.IRModule:
+    """Return one module of the functions of several."""
+    functions: dict[str, Any] = {}
+    for module in map(as_module, programs):
+        functions.update({name.name_hint: module[name] for name in module.names})
+    return ls.ir.make_module(functions)
+
+
 def lower(
     inp: Any,
     args: Sequence[Any] | None = None,
@@ -54,7 +62,9 @@ def lower(
         inp = module
     if _is_program(inp):
         return as_module(inp if simple_mode else ls.lower(inp, passes=passes_of_phases()))
-    return as_module(_lower(inp, args, simple_mode=simple_mode, name=name, binds=binds))
+    return as_module(
+        _lower(inp, _tensors(args, binds), simple_mode=simple_mode, name=name, binds=binds)
+    )
 
 
 def build(
@@ -66,11 +76,13 @@ def build(
     name: str = "default_function",
     binds: Mapping[Any, Any] | None = None,
 ) -> Module:
-    """Compile a schedule with its arguments, a function, a module or a TensorIR schedule."""
+    """Compile a schedule with its arguments, a function, a module, or a list of these."""
     if isinstance(args, (str, ls.Target)):
         args, target = None, args
     chosen = target if target is not None else Target.current()
     meant = chosen if isinstance(chosen, ls.Target) else Target(chosen or "llvm")
+    if isinstance(inputs, (list, tuple)):
+        inputs = _one_module(inputs)
     if isinstance(inputs, Mapping):  # Functions, by the target that each is for.
         (meant, inputs), *others = inputs.items()
         if others:
@@ -84,7 +96,9 @@ def build(
         return Module(built, inputs, returned=returned)
     if args is None:
         raise ValueError("build: pass the arguments of the function: build(schedule, [A, B], ...)")
-    return Module(_build(inputs, args, meant, name=name, binds=binds), None, entry=name)
+    return Module(
+        _build(inputs, _tensors(args, binds), meant, name=name, binds=binds), None, entry=name
+    )
 
 
 def schedule_to_module(
@@ -97,8 +111,16 @@ def schedule_to_module(
     return module
 
 
+def _tensors(args: Any, binds: Any) -> Any:
+    """Return arguments of a schedule, with tensors in place of buffers that are bound to them."""
+    if args is None:
+        return None
+    bound = {buffer: tensor for tensor, buffer in (binds or {}).items()}
+    return [bound.get(each, each) if isinstance(each, ls.tir.Buffer) else each for each in args]
+
+
 def _scheduled(sch: Any, args: Any, name: str, binds: Any) -> ls.tir.IRModule:
-    made = sch.to_tir(args, dict(binds or {}))
+    made = sch.to_tir(_tensors(args, binds), dict(binds or {}))
     return as_module(made.func.with_attr("global_symbol", name))
 
 

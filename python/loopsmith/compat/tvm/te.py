@@ -13,6 +13,7 @@ from ..missing import other_names
 from . import tag
 from . import te_hybrid as hybrid
 from . import te_schedule as schedule
+from .build_options import decl_tensor_intrin
 from .te_intrinsics import compute, create_schedule
 from .tir.expr import const
 from .tir.nodes import IndexMap, SizeVar, Var
@@ -27,6 +28,7 @@ __all__ = [
     "compute",
     "const",
     "create_schedule",
+    "decl_tensor_intrin",
     "hybrid",
     "operation",
     "schedule",

@@ -25,6 +25,19 @@ def _root_axes(op: Any) -> list[Any]:
     return [*getattr(op, "axis", ()), *getattr(op, "reduce_axis", ())]
 
 
+def _block_of(scheduled: Any, name: str) -> Any:
+    """Return the block that computes an operation; None where it is inlined.
+
+    A reduction in whose loops others are computed is two blocks, of which the second has all axes.
+    """
+    for each in (name, f"{name}_update"):
+        try:
+            return scheduled.get_block(each)
+        except ls.ScheduleError:
+            continue
+    return None
+
+
 def _computed_at_once(op: Any, realize: Any, own: list[Any], axes: dict[Any, Any]) -> Bounds:
     """Return what of each axis is computed in one iteration of the loops around a stage.
 
@@ -64,10 +77,9 @@ def InferBound(sch: Any) -> Bounds:
     placed = []
     axes: dict[Any, Any] = {}
     for stage in sch.stages:
-        try:
-            block = scheduled.get_block(stage.op.name)
-        except ls.ScheduleError:
-            continue  # Inlined, or no computation.
+        block = _block_of(scheduled, stage.op.name)
+        if block is None:
+            continue
         loops = [scheduled.get(loop) for loop in scheduled.get_loops(block)]
         own = list(zip(reversed(list(stage.leaf_iter_vars)), reversed(loops)))
         axes.update({loop.loop_var: axis.var for axis, loop in own})

@@ -20,6 +20,7 @@ from loopsmith import te, tir
 from loopsmith.script import from_source
 
 from ..missing import other_names
+from .te_hybrid_run import run
 
 __all__ = ["script"]
 
@@ -44,7 +45,7 @@ _FUNCTIONS = {
 def script(func: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function that makes tensors of tensors by the loops of `func`.
 
-    Called with anything but tensors, it is the function of Python that it was.
+    Called with arrays and numbers, it is run by Python.
 
     Raises
     ------
@@ -57,7 +58,7 @@ def script(func: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(func)
     def apply(*args: Any) -> Any:
         if not builtins.any(isinstance(each, te.Tensor) for each in args):
-            return func(*args)
+            return run(func, args)
         definition = ast.parse(source).body[0]
         assert isinstance(definition, ast.FunctionDef)
         return _Reading(definition, args, names).made()

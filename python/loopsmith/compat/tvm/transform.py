@@ -75,6 +75,7 @@ class PassContext:
         self.opt_level = opt_level
         self.instruments: list[Any] = list(instruments or ())
         self.config: dict[str, Any] = dict(config or {})
+        self.buffer_options: dict[str, Any] = {}
 
     @staticmethod
     def current() -> PassContext:

@@ -76,6 +76,7 @@ OWN = {
     *("get_loop", "prefetch", "peel", "distribute", "shift", "skew", "sink_if", "hoist_if"),
     *("reorder_statements", "merge_siblings", "expand_scalar", "normalize_nest", "parallel_scan"),
     "get_child_loops",
+    *("hoist_factor", "merge_online"),
     *("begin_macro", "end_macro", "pad_axes", "inspect_split", "privatize", "atomic"),
     *("tree_reduce", "set_layout", "store_at", "cache_expression", "substitute_scalar"),
     *("store_last", "version_loop"),

@@ -51,6 +51,22 @@ PROGRAMS = {
     for i in range(n):
         B[i] = A[i] * T.float32(2)
 """,
+    "softmax": """
+    A: T.Buffer((32, 64), "float32"), W: T.Buffer((64,), "float32"), S: T.Buffer((32,), "float32")
+    M = T.alloc_buffer((32,))
+    for i, k in T.grid(32, 64):
+        with T.block("M"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                M[vi] = T.min_value("float32")
+            M[vi] = T.max(M[vi], A[vi, vk])
+    for j, l in T.grid(32, 64):
+        with T.block("S"):
+            vi, vk = T.axis.remap("SR", [j, l])
+            with T.init():
+                S[vi] = T.float32(0)
+            S[vi] = S[vi] + T.exp(A[vi, vk] - M[vi]) * W[vk] * T.float32(0.5)
+""",
     "stages": """
     A: T.Buffer((32, 16), "float32"), C: T.Buffer((32, 16), "float32")
     B = T.alloc_buffer((32, 16))
@@ -223,6 +239,7 @@ EXAMPLES = {
         'sch.compute_at("B", yi)\nsch.store_at("B", yo)\nsch.parallel(yo)',
     ),
     "decompose_reduction": ("matmul", 'sch.decompose_reduction("C", "k")'),
+    "hoist_factor": ("softmax", 'sch.hoist_factor("S")'),
     "rfactor": ("rows", 'sch.rfactor("k", factor_axis=0)'),
     "tree_reduce": ("rows", 'sch.tree_reduce("k", [None, 4])'),
     "privatize": ("counts", 'sch.privatize("p", "H")\nsch.parallel("p")'),
@@ -264,6 +281,11 @@ EXAMPLES = {
         'sch.peel("k")\nsch.reorder_statements("k", "k_first")',
     ),
     "merge_siblings": ("statements", 'sch.merge_siblings("j", "k")'),
+    "merge_online": (
+        "softmax",
+        'sch.hoist_factor("S")\nsch.reorder("k", "i")\nsch.reorder("l", "j")\n'
+        'sch.merge_online(["k", "l"])',
+    ),
     "expand_scalar": ("statements", 'sch.expand_scalar("t", "j")'),
     "substitute_scalar": ("counted", 'sch.substitute_scalar("k", "i")'),
     "store_last": ("search", 'i, j = sch.store_last("i")\nsch.vectorize(i)\nsch.vectorize(j)'),

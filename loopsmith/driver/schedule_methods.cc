@@ -137,6 +137,10 @@ LoopRV ScheduleMethods::merge_siblings(const std::vector<LoopArgument>& loops) {
   return *call("merge_siblings", {value_of(loops)}).as<LoopRV>();
 }
 
+LoopRV ScheduleMethods::merge_online(const std::vector<LoopArgument>& loops) {
+  return *call("merge_online", {value_of(loops)}).as<LoopRV>();
+}
+
 void ScheduleMethods::expand_scalar(const BufferSelector& buffer, const LoopArgument& loop) {
   call("expand_scalar", {value_of(buffer), value_of(loop)});
 }
@@ -202,6 +206,10 @@ void ScheduleMethods::store_at(const BlockArgument& block, const LoopArgument& l
 
 BlockRV ScheduleMethods::decompose_reduction(const BlockArgument& block, const LoopArgument& loop) {
   return *call("decompose_reduction", {value_of(block), value_of(loop)}).as<BlockRV>();
+}
+
+BlockRV ScheduleMethods::hoist_factor(const BlockArgument& block, bool through_casts) {
+  return *call("hoist_factor", {value_of(block), value_of(through_casts)}).as<BlockRV>();
 }
 
 BlockRV ScheduleMethods::rfactor(const LoopArgument& loop, std::int64_t factor_axis) {

@@ -121,6 +121,11 @@ class ScheduleMethods {
   /// Makes one loop of several of a sequence, by their values: they may start and end elsewhere,
   /// and other statements may be in between. See `shift`. `loops`: Of one sequence of statements.
   LoopRV merge_siblings(const std::vector<LoopArgument>& loops);
+  /// Makes one loop of a maximum, and of sums of exp(x - maximum), alone or times something: sums
+  /// are rescaled where the maximum changes (online softmax). `loops`: Of one sequence of
+  /// statements, in its order: that over the terms of the maximum, then those of values made of it,
+  /// and those over the terms of sums.
+  LoopRV merge_online(const std::vector<LoopArgument>& loops);
   /// Gives each iteration of a loop elements of its own in an intermediate buffer: what one place
   /// kept apart in time, `distribute` may then run apart. `buffer`: The name of a buffer that a
   /// block around the loop allocates, or the buffer. `loop`: Each iteration of which gets a place
@@ -193,6 +198,10 @@ class ScheduleMethods {
   /// Puts the init of a reduction into a block of its own, before a loop.
   /// `loop`: Before which the init goes.
   BlockRV decompose_reduction(const BlockArgument& block, const LoopArgument& loop);
+  /// Multiplies or divides a sum by the factor that all of its terms have, in place of each term.
+  /// `through_casts`: Takes factors out of conversions to narrower floats, too: you know that what
+  /// is left fits these.
+  BlockRV hoist_factor(const BlockArgument& block, bool through_casts = false);
   /// Makes a loop of a reduction spatial: it computes partial results, which a second block
   /// combines. `loop`: A loop of a reduction. `factor_axis`: Where the loop's dimension goes in the
   /// partial results; from the end if negative.

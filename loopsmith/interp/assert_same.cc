@@ -182,7 +182,8 @@ Verdict compare_by_running(const Pair& pair, const CompareOptions& options) {
   if (has_host) return compare_in_mode(pair, Mode::typed, options);
   Verdict verdict = compare_in_mode(pair, Mode::ring, options);
   // To the field, a polynomial is not what it stands for.
-  if (verdict.answer != Answer::different || !is_expanded(pair)) return verdict;
+  const bool may_be_same = options.splits_powers || is_expanded(pair);
+  if (verdict.answer != Answer::different || !may_be_same) return verdict;
   return compare_in_mode(pair, Mode::typed, options);
 }
 

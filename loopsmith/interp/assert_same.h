@@ -43,6 +43,9 @@ struct CompareOptions {
   /// Functions of the host. Programs that call one of them are run in their own types on small
   /// whole numbers, and compared up to rounding.
   HostFunctions functions = {};
+  /// The two may differ by exp(a + b) = exp(a) exp(b), which the field does not know: where it
+  /// tells them apart, they are run in their own types, too, and compared up to rounding.
+  bool splits_powers = false;
 };
 
 /// Compares what two functions of the same parameters write, in exact-ring mode: by structure

@@ -16,14 +16,14 @@ std::span<const PrimitiveBase* const> all_primitives() {
       // Loops.
       &split, &fuse, &merge, &reorder, &add_unit_loop, &parallel, &vectorize, &unroll, &bind,
       &loop_partition, &version_loop, &peel, &distribute, &shift, &skew, &sink_if, &hoist_if,
-      &reorder_statements, &merge_siblings, &expand_scalar, &substitute_scalar, &store_last,
-      &normalize_nest, &parallel_scan, &inspect_split,
+      &reorder_statements, &merge_siblings, &merge_online, &expand_scalar, &substitute_scalar,
+      &store_last, &normalize_nest, &parallel_scan, &inspect_split,
       // Places.
       &compute_at, &reverse_compute_at, &compute_inline, &reverse_compute_inline,
       &fuse_reduction_epilogue, &rolling_buffer, &store_at,
       // Reductions.
-      &decompose_reduction, &rfactor, &tree_reduce, &privatize, &atomic, &pad_einsum, &pad_axes,
-      &decompose_padding,
+      &decompose_reduction, &hoist_factor, &rfactor, &tree_reduce, &privatize, &atomic, &pad_einsum,
+      &pad_axes, &decompose_padding,
       // Caches.
       &cache_read, &cache_write, &cache_inplace, &cache_index, &cache_expression, &reindex,
       &reindex_cache_read, &reindex_cache_write, &read_at, &write_at, &prefetch,

@@ -17,6 +17,7 @@
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/schedule/primitives.h"
+#include "loopsmith/schedule/primitives/merge_online.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/schedule_error.h"
 #include "loopsmith/support/error.h"
@@ -74,7 +75,12 @@ void decide_samples(PySchedule& self, nb::sequence decisions) {
 
 nb::dict verified(const PySchedule& self, const nb::dict& functions) {
   require_no_obligations(self.schedule, "verify");
-  const interp::CompareOptions options{.functions = host_functions(functions)};
+  bool splits_powers = false;
+  for (const Step& step : self.schedule.steps()) {
+    splits_powers = splits_powers || step.primitive == &merge_online;
+  }
+  const interp::CompareOptions options{.functions = host_functions(functions),
+                                       .splits_powers = splits_powers};
   const auto verdict = [&] {
     const Unlocked unlocked;
     return interp::compare(self.schedule.original(), self.schedule.mod(), options);

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention in stages, made into one pass over keys and values by steps of the engine."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import loopsmith as ls
+from loopsmith import te, tir
+
+ROWS, KEYS = 4, 8
+
+
+def attention(
+    tokens: int, width: int, masked: bool = False, power: Any = te.exp, tokens_of_keys: Any = None
+) -> tir.PrimFunc:
+    keys = tokens_of_keys or tokens
+    q = te.placeholder((tokens, width), name="Q")
+    k, v = (te.placeholder((keys, width), name=name) for name in "KV")
+    r, t = te.reduce_axis((0, width), "r"), te.reduce_axis((0, keys), "t")
+    m, n = te.reduce_axis((0, keys), "m"), te.reduce_axis((0, keys), "n")
+    square = (tokens, keys)
+    scores = te.compute(square, lambda i, j: te.sum(q[i, r] * k[j, r], axis=r), name="scores")
+
+    def scaled(i: Any, j: Any) -> Any:
+        value = scores[i, j] * (1.0 / math.sqrt(width))
+        return te.if_then_else(j <= i, value, te.infinity("float32") * -1.0) if masked else value
+
+    terms = te.compute(square, scaled, name="terms")
+    top = te.compute((tokens,), lambda i: te.max(terms[i, m], axis=m), name="top")
+    powers = te.compute(square, lambda i, j: power(terms[i, j] - top[i]), name="power")
+    total = te.compute((tokens,), lambda i: te.sum(powers[i, n], axis=n), name="total")
+    share = te.compute(square, lambda i, j: powers[i, j] / total[i], name="share")
+    mix = te.compute((tokens, width), lambda i, d: te.sum(share[i, t] * v[t, d], axis=t), name="O")
+    return te.create_prim_func([q, k, v, mix])
+
+
+def by_numpy(q: Any, k: Any, v: Any, masked: bool, power: Any = np.exp) -> Any:
+    scores = q @ k.T / math.sqrt(q.shape[1])
+    if masked:
+        scores = np.where(np.tri(len(q), len(k), dtype=bool), scores, -np.inf)
+    powers = power(scores - scores.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True) @ v
+
+
+def online(func: tir.PrimFunc, keeps_powers: bool) -> tir.Schedule:
+    sch = tir.Schedule(func)
+    for stage in ("terms", "share") if keeps_powers else ("terms", "power", "share"):
+        sch.compute_inline(stage)
+    sch.hoist_factor("O")
+    rows, steps = [], []
+    for name in ("top", "power", "total", "O_sum") if keeps_powers else ("top", "total", "O_sum"):
+        i, *others, j = sch.get_loops(name)
+        i0, i1 = sch.split(i, [None, ROWS])
+        j0, j1 = sch.split(j, [None, KEYS])
+        sch.reorder(i0, j0, i1, *others, j1)
+        rows.append(i0)
+        steps.append(j0)
+    sch.merge(rows)
+    step = sch.merge_online(steps)
+    # What was a matrix is the tile of a step.
+    sch.compute_at("scores", step)
+    sch.reverse_compute_at("O", sch.get_loops("O_sum_init")[0])
+    return sch
+
+
+@pytest.mark.parametrize("keeps_powers", [True, False])
+@pytest.mark.parametrize(("tokens", "masked"), [(32, False), (32, True), (20, True), (23, False)])
+def test_attention_becomes_one_pass(tokens: int, masked: bool, keeps_powers: bool) -> None:
+    func = attention(tokens, 8, masked)
+    sch = online(func, keeps_powers)
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.standard_normal((tokens, 8), dtype="float32") * 3 for _ in range(3))
+    expected = by_numpy(q, k, v, masked)
+    for run in (lambda *a: ls.interp.run(sch.func, *a), ls.build(sch, target="llvm")):
+        actual = np.full_like(q, np.nan)
+        run(q, k, v, actual)
+        np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=2e-5)
+    assert str(sch.verify().answer) == "same"
+
+
+def test_powers_of_two_scale_too() -> None:
+    sch = online(attention(32, 8, power=te.exp2), keeps_powers=False)
+    assert "T.exp2(top_before" in sch.func.script()
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.standard_normal((32, 8), dtype="float32") for _ in range(3))
+    actual = np.empty_like(q)
+    ls.build(sch, target="llvm")(q, k, v, actual)
+    np.testing.assert_allclose(actual, by_numpy(q, k, v, False, np.exp2), rtol=1e-4, atol=2e-5)
+
+
+def test_a_step_that_splits_powers_reassociates() -> None:
+    sch = tir.Schedule(attention(16, 8), allow_reassociation=False)
+    for stage in ("terms", "power", "share"):
+        sch.compute_inline(stage)
+    assert not sch.can_apply("hoist_factor", "O")
+    loops = [sch.get_loops(name)[-1] for name in ("top", "total")]
+    for name, loop in zip(("top", "total"), loops):
+        sch.reorder(loop, sch.get_loops(name)[0])
+    with pytest.raises(ls.ScheduleError, match="another order"):
+        sch.merge_online(loops)
+
+
+def test_division_by_a_sum_of_the_same_loop_is_refused() -> None:
+    sch = tir.Schedule(attention(16, 8))
+    for stage in ("terms", "power", "share"):
+        sch.compute_inline(stage)
+    loops = [sch.get_loops(name)[-1] for name in ("top", "total", "O")]
+    for name, loop in zip(("top", "total", "O"), loops):
+        sch.reorder(loop, *sch.get_loops(name)[:-1])
+    with pytest.raises(ls.ScheduleError) as refusal:
+        sch.merge_online(loops)
+    assert refusal.value.code == "step_keeps_results"

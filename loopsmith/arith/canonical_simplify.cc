@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <utility>
 
 #include "loopsmith/arith/simplifier.h"
 #include "loopsmith/support/deep_call.h"
@@ -86,7 +87,7 @@ Sum Simplifier::derive_sum(Term term) {
       const Sum a = sum_of(node.a);
       const Sum b = sum_of(node.b);
       const std::int64_t sign = node.kind == Kind::add ? 1 : -1;
-      if (const auto sum = add_scaled(a, b, sign)) return *sum;
+      if (const auto sum = add_scaled(a, b, sign)) return without_casts_of_sums(node.type, *sum);
       break;
     }
     case Kind::mul:
@@ -108,6 +109,47 @@ Sum Simplifier::derive_sum(Term term) {
   const Term b = canonical(node.b);
   const Term whole = combine(node.kind, node.type, a, b);
   return is_arithmetic(terms_[whole].kind) ? sum_of_whole(whole) : sum_of(whole);
+}
+
+/// The sum of casts that a cast of a sum is, where nothing wraps: what it converts is an index, and
+/// the type is wider, or holds the sum and its terms.
+std::optional<Sum> Simplifier::sum_of_casts(DataType type, const Piece& piece) {
+  const TermNode node = terms_[piece.index];
+  if (!piece.is_whole() || node.kind != Kind::cast) return std::nullopt;
+  const DataType from = terms_.type(node.a);
+  if (!has_sum(from) || terms_[node.a].is_data) return std::nullopt;
+  const Sum inner = sum_of(node.a);
+  const ConstIntBound all = all_of(type);
+  const auto holds = [&](const ConstIntBound& bound) {
+    return all.contains(bound.min_value) && all.contains(bound.max_value);
+  };
+  const bool is_wider = type.bits > from.bits;
+  if (!is_wider && !holds(bound_of(inner))) return std::nullopt;
+  std::optional<Sum> result = sum_of_constant(inner.base);
+  for (std::uint32_t i = 0; i < inner.count && result; ++i) {
+    Piece part = pieces_[inner.first + i];
+    const std::int64_t scale = std::exchange(part.scale, 1);
+    if (!is_wider && !holds(bound_of(part))) return std::nullopt;
+    const Term term = terms_.make(Kind::cast, type, term_of(from, part));
+    result = add_scaled(*result, sum_of_whole(term), scale);
+  }
+  return result ? scaled(*result, piece.scale) : result;
+}
+
+/// The sum with casts of sums as sums of casts, where that leaves less: cast(i + 1) - cast(i) is 1.
+Sum Simplifier::without_casts_of_sums(DataType type, const Sum& sum) {
+  int casts = 0;
+  for (std::uint32_t i = 0; i < sum.count; ++i) {
+    casts += terms_[pieces_[sum.first + i].index].kind == Kind::cast ? 1 : 0;
+  }
+  if (casts < 2) return sum;
+  std::optional<Sum> result = sum_of_constant(sum.base);
+  for (std::uint32_t i = 0; i < sum.count && result; ++i) {
+    const Piece piece = pieces_[sum.first + i];
+    const std::optional<Sum> spread = sum_of_casts(type, piece);
+    result = add_scaled(*result, spread ? *spread : sum_of_piece(piece), 1);
+  }
+  return result && result->count < sum.count ? *result : sum;
 }
 
 std::optional<Sum> Simplifier::product(const TermNode& node) {

@@ -129,6 +129,21 @@ TEST_F(Forms, comparisons_lose_what_both_sides_have) {
   EXPECT_EQ(simple(x * 4 == y * 8 + 2), "0");
 }
 
+TEST_F(Forms, casts_of_sums_cancel_where_nothing_wraps) {
+  EXPECT_EQ(simple(cast(i64, x + y + 1) - cast(i64, x)), "(int64(y) + 1)");
+  EXPECT_EQ(simple(cast(i64, x * 4 + y)), "int64(((x * 4) + y))");
+  const Expr i = var("i", i64), j = var("j", i64), one = int_imm(i64, 1);
+  EXPECT_EQ(simple(cast(i32, i + j) - cast(i32, i)), "(int32((i + j)) - int32(i))");
+  bound(i, 0, 11);
+  bound(j, 0, 11);
+  EXPECT_EQ(simple(cast(i32, i + j + one) - cast(i32, i)), "(int32(j) + 1)");
+}
+
+TEST_F(Forms, the_least_value_of_a_type_may_stand_in_an_equality) {
+  EXPECT_EQ(canonical(-x + min_value(i32) == 0), "(x == -2147483648)");
+  EXPECT_EQ(canonical(-x + min_value(i32) < 0), "(-2147483648 < x)");
+}
+
 TEST_F(Forms, conditions_join) {
   EXPECT_EQ(simple(x < 5 && x < 9), "(x < 5)");
   EXPECT_EQ(simple(x < 9 && x < 5), "(x < 5)");

@@ -232,6 +232,36 @@ TEST(fuzz, wrapping_arithmetic_keeps_its_value) {
   }
 }
 
+TEST(fuzz, sums_of_casts_keep_their_value) {
+  for (unsigned seed = 0; seed < 3000; ++seed) {
+    // To a wider type, and to one that holds the values or does not.
+    static constexpr DataType froms[] = {i32, i64, i64}, types[] = {i64, i32, i32};
+    Generator generator(seed, froms[seed % 3]);
+    Analyzer analyzer;
+    generator.teach(analyzer);
+    Expr sum;
+    try {
+      for (int i = 0; i < 3; ++i) {
+        const Expr number = generator.number(1 + static_cast<int>(seed % 3));
+        const Expr far = seed % 3 == 2 ? number * int_imm(i64, 1 << 30) : number;
+        const Expr term = cast(types[seed % 3], far);
+        sum = i == 0 ? term : i == 1 ? sum - term : sum + term;
+      }
+    } catch (const UserError&) {
+      continue;  // A division by a constant that folded to 0.
+    }
+    const Expr forms[] = {analyzer.simplify(sum), analyzer.canonical_simplify(sum)};
+    for (int trial = 0; trial < 12; ++trial) {
+      const Environment values = generator.values();
+      const auto expected = evaluate_scalar(sum, values);
+      for (const Expr& form : forms) {
+        ASSERT_TRUE(!expected || evaluate_scalar(form, values) == expected)
+            << "seed " << seed << ": " << show(sum) << "\n  became " << show(form);
+      }
+    }
+  }
+}
+
 TEST(fuzz, vectors_keep_their_lanes) {
   for (unsigned seed = 0; seed < 3000; ++seed) {
     Generator generator(seed, seed % 3 == 0 ? u8 : i32);

@@ -60,7 +60,8 @@ PartialSolution solve_linear_inequalities(const IntConstraints& system);
 /// The system with the best range for each variable; relations that the ranges imply are dropped.
 IntConstraints solve_inequalities_to_range(const IntConstraints& system);
 
-/// The same in terms of variables that start at 0.
+/// The same in terms of variables that start at 0. A variable that has one value is that value, and
+/// one without a range stays itself.
 IntConstraintsTransform solve_inequalities_deskew_range(const IntConstraints& system);
 
 }  // namespace loopsmith

@@ -109,6 +109,17 @@ TEST_F(Constraints, ranges_are_the_best_that_follow) {
   EXPECT_EQ(show(shifted.dst.ranges[0]->extent), "5");
   EXPECT_EQ(show(shifted.src_to_dst.at(x)), "(x + n)");
 
+  // What has one value is that value, there and in the bounds of others; what has no range stays.
+  const IntConstraints tight{{x, y}, {}, {x + y >= 10, x - y >= 2, x <= 6}};
+  const auto point = solve_inequalities_to_range(tight);
+  EXPECT_EQ(show(point.ranges[0]->min), "6");
+  const auto moved = solve_inequalities_deskew_range(tight);
+  EXPECT_TRUE(moved.dst.variables.empty());
+  EXPECT_EQ(show(moved.src_to_dst.at(x)), "6");
+  EXPECT_EQ(show(moved.src_to_dst.at(y)), "4");
+  const auto open = solve_inequalities_deskew_range({{x, y}, {}, {x >= 6, x <= 6}});
+  EXPECT_TRUE(open.src_to_dst.at(y).same_as(y));
+
   // Multiples of 2 between two values at a distance of 2: two at most, wherever these are.
   const auto halves = solve_inequalities_deskew_range({{x}, {}, {x * 2 >= n - 2, x * 2 <= n}});
   EXPECT_TRUE(is_const_int(halves.dst.ranges[0]->extent, 2));

@@ -119,6 +119,8 @@ class Simplifier {
   Sum derive_sum(Term term);
   Sum sum_of_whole(Term term);
   Sum sum_of_constant(std::int64_t value);
+  std::optional<Sum> sum_of_casts(DataType type, const Piece& piece);
+  Sum without_casts_of_sums(DataType type, const Sum& sum);
   std::optional<Sum> product(const TermNode& node);
   std::optional<Sum> division(const TermNode& node);
   std::optional<Sum> without_common_factors(const TermNode& node, const Sum& dividend,

@@ -200,7 +200,11 @@ IntConstraints solve_inequalities_to_range(const IntConstraints& system) {
   Analyzer analyzer;
   Domains domains;
   for (auto it = solution.bounds.rbegin(); it != solution.bounds.rend(); ++it) {
-    const Ptr<Range> range = it->bounds.find_best_range(domains);
+    Ptr<Range> range = it->bounds.find_best_range(domains);
+    // Variables that have one value are that value.
+    if (range) {
+      range = loopsmith::range(analyzer.simplify(range->min), analyzer.simplify(range->extent));
+    }
     result.ranges.insert(result.ranges.begin(), range);
     if (!range) continue;
     domains[it->variable] = IntSet::from_range(range);
@@ -225,20 +229,30 @@ IntConstraintsTransform solve_inequalities_deskew_range(const IntConstraints& sy
   IntConstraintsTransform result;
   result.src = system;
   Analyzer analyzer;
-  result.dst.ranges.resize(solved.ranges.size());
+  const auto add = [&](const Ptr<Var>& variable, const Ptr<Range>& range) {
+    result.dst.variables.insert(result.dst.variables.begin(), variable);
+    result.dst.ranges.insert(result.dst.ranges.begin(), range);
+  };
   // The minimum of a variable mentions those after it, which are renewed first.
   for (std::size_t i = solved.ranges.size(); i-- > 0;) {
     const Ptr<Var>& old = solved.variables[i];
     const Ptr<Range>& range = solved.ranges[i];
+    if (!range) {
+      result.src_to_dst[old] = old;
+      result.dst_to_src[old] = old;
+      add(old, nullptr);
+      continue;
+    }
+    const Expr min = substitute(range->min, result.src_to_dst);
+    if (is_const_int(range->extent, 1)) {
+      result.src_to_dst[old] = analyzer.simplify(min);
+      continue;
+    }
     const Ptr<Var> fresh = var(old->name, old->dtype);
-    result.dst.variables.insert(result.dst.variables.begin(), fresh);
-    const Expr min = range ? range->min : zero_of(old->dtype);
-    result.src_to_dst[old] = analyzer.simplify(fresh + substitute(min, result.src_to_dst));
-    result.dst_to_src[fresh] = analyzer.simplify(old - min);
-    if (!range) continue;
-    const Expr extent = substitute(range->extent, result.src_to_dst);
-    result.dst.ranges[i] = loopsmith::range(zero_of(old->dtype), extent);
-    analyzer.bind(fresh, result.dst.ranges[i]);
+    result.src_to_dst[old] = analyzer.simplify(fresh + min);
+    result.dst_to_src[fresh] = analyzer.simplify(old - range->min);
+    add(fresh, loopsmith::range(zero_of(old->dtype), substitute(range->extent, result.src_to_dst)));
+    analyzer.bind(fresh, result.dst.ranges.front());
   }
   for (const Expr& relation : solved.relations) {
     const Expr simple = analyzer.simplify(substitute(relation, result.src_to_dst));

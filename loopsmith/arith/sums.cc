@@ -421,7 +421,7 @@ Term Simplifier::term_of(DataType type, const Sum& sum) {
     if (piece.scale > 0) accumulate(Kind::add, term_of(type, piece));
     has_negative |= piece.scale < 0;
   }
-  if (!fits(sum.base)) return Term::none;
+  if (!all.contains(sum.base)) return Term::none;
   const Term base = terms_.constant(type, sum.base);
   // c - x; without a base, the first that is subtracted stays as it is: x * -1.
   const bool base_is_first = total == Term::none && sum.base > 0;

@@ -311,7 +311,8 @@ def solve_linear_inequalities(
 ) -> IntConstraints | IntConstraintsTransform:
     """Find the best range of each variable, in terms of those after it.
 
-    With `deskew_range`, the same in terms of new variables that start at 0.
+    With `deskew_range`, the same in terms of new variables that start at 0: what has one value is
+    that value, what has no range stays itself.
 
     Raises
     ------

@@ -341,3 +341,31 @@ def test_bounds_of_a_reduction_that_is_computed_at_another_stage(tvm: Any) -> No
     schedule[local].compute_at(schedule[C], outer)
     bounds = te.schedule.InferBound(schedule.normalize())
     assert [int(bounds[axis].extent) for axis in local.op.axis] == [8, 64]
+
+
+def test_passes_of_programs_that_are_written_by_builders(tvm: Any) -> None:
+    builder = tvm.tir.ir_builder.create()
+    out = builder.pointer("float32", name="out")
+    n, scale = tvm.te.size_var("n"), tvm.te.size_var("scale", dtype="float32")
+    with builder.for_range(0, 6, "i") as i:
+        with builder.for_range(0, 4, "j") as j:
+            with builder.if_scope(builder.likely(i * 4 + j < 20)):
+                out[i * 4 + j] = scale
+    module = tvm.IRModule.from_expr(tvm.tir.PrimFunc([out, n, scale], builder.get()))
+    option = {"tir.LoopPartition": {"partition_const_loop": True}}
+    with tvm.transform.PassContext(config=option):
+        module = tvm.tir.transform.Simplify()(tvm.tir.transform.LoopPartition()(module))
+    assert "if " not in str(module["main"])
+    with pytest.raises(
+        AttributeError, match=r"config\['tir.LoopPartition'\]\['hint'\] is not prov"
+    ):
+        tvm.transform.PassContext(config={"tir.LoopPartition": {"hint": 1}})
+
+
+def test_the_statement_of_a_schedule_is_loops(tvm: Any) -> None:
+    te = tvm.te
+    A = te.placeholder((8,), name="A")
+    B = te.compute((8,), lambda i: A[i] + 1, name="B")
+    schedule = te.create_schedule(B.op)
+    loops = te.schedule.ScheduleOps(schedule, te.schedule.InferBound(schedule))
+    assert isinstance(loops, tvm.tir.For) and isinstance(loops.body, tvm.tir.BufferStore)

@@ -232,8 +232,10 @@ MEMBERS: list[tuple[type, str, Any]] = [
 
 
 def ScheduleOps(sch: Any, dom_map: Any = None, *_: Any) -> Any:
-    """Return the statement of the scheduled program."""
-    return sch.to_tir().func.body
+    """Return the loops of the scheduled program."""
+    from .driver import schedule_to_module
+
+    return schedule_to_module(sch)["main"].body
 
 
 __getattr__ = other_names("tvm.te.schedule", loopsmith.te, tir)

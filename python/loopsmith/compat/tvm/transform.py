@@ -25,13 +25,20 @@ __all__ = [
 
 _entered = threading.local()
 
-_OPTIONS = ("tir.disable_vectorize", "tir.add_lower_pass", "tir.UnrollLoop")
-
-_UNROLLING = {
-    "auto_max_step": "pragma_auto_unroll_max_step",
-    "explicit_unroll": "pragma_unroll_explicit",
+_MARKS: dict[str, dict[str, str | None]] = {
+    "tir.UnrollLoop": {
+        "auto_max_step": "pragma_auto_unroll_max_step",
+        "explicit_unroll": "pragma_unroll_explicit",
+        "auto_max_depth": None,  # Of loops inside each other, the innermost alone is unrolled so.
+    },
+    "tir.LoopPartition": {
+        "partition_const_loop": "pragma_loop_partition_hint",
+        "no_unroll_single_iter_loop": None,  # A loop of one iteration goes with `simplify`.
+    },
 }
-"""The marks of statements that options of unrolling amount to."""
+"""The marks of statements that options of a pass amount to; None where they have no effect."""
+
+_OPTIONS = ("tir.disable_vectorize", "tir.add_lower_pass", *_MARKS)
 
 _PHASES = {1: "narrow_indices", 2: "storage_rewrite", 3: "common_subexpressions"}
 """The pass behind which those of a phase come: buffers are flat; loops are vectors and unrolled; at
@@ -49,7 +56,8 @@ class PassContext:
         Options by name: ``tir.disable_vectorize`` makes vectorized loops serial ones,
         ``tir.add_lower_pass`` lists pairs of a phase and a pass: 0 comes before all other passes, 1
         where buffers are flat, 2 where loops are vectors and unrolled, 3 and more at the end;
-        ``tir.UnrollLoop`` is a map with ``auto_max_step`` and ``explicit_unroll``, like pragmas.
+        ``tir.UnrollLoop`` is a map with ``auto_max_step`` and ``explicit_unroll``,
+        ``tir.LoopPartition`` one with ``partition_const_loop``, like pragmas.
         Whoever passes another option is told that it is not provided.
     instruments
         Are told of each pass that a program runs by itself: see `PassInstrument`.
@@ -69,9 +77,10 @@ class PassContext:
         for name in config or {}:
             if name not in _OPTIONS:
                 raise MissingName(f"tvm.transform.PassContext.config[{name!r}]")
-        for name in (config or {}).get("tir.UnrollLoop", ()):
-            if name not in _UNROLLING:
-                raise MissingName(f"tvm.transform.PassContext.config['tir.UnrollLoop'][{name!r}]")
+        for each, marks in _MARKS.items():
+            for name in (config or {}).get(each, ()):
+                if name not in marks:
+                    raise MissingName(f"tvm.transform.PassContext.config[{each!r}][{name!r}]")
         self.opt_level = opt_level
         self.instruments: list[Any] = list(instruments or ())
         self.config: dict[str, Any] = dict(config or {})
@@ -105,7 +114,8 @@ def with_options(program: Any) -> Any:
     for phase, each in config.get("tir.add_lower_pass", ()):
         if phase == 0:
             program = each(program)
-    program = unrolled_as_asked(program)
+    for each in _MARKS:
+        program = marked_as_asked(program, each)
     return _without_vectors(program) if config.get("tir.disable_vectorize") else program
 
 
@@ -127,18 +137,20 @@ def _on_functions(each: Any) -> Callable[[tir.PrimFunc], tir.PrimFunc]:
     return run
 
 
-def unrolled_as_asked(module: Any) -> Any:
-    """Return a module with the marks that the current context's options of unrolling are."""
-    asked = PassContext.current().config.get("tir.UnrollLoop", {})
+def marked_as_asked(module: Any, option: str) -> Any:
+    """Return a module with the marks that the current context's options of a pass are."""
+    asked = {
+        mark: int(value)
+        for name, value in PassContext.current().config.get(option, {}).items()
+        if (mark := _MARKS.get(option, {})[name])
+    }
     if not asked:
         return module
 
     def marked(func: tir.PrimFunc) -> tir.PrimFunc:
         body = func.body
-        for name, value in asked.items():
-            body = tir.AttrStmt(
-                node=tir.const(0), attr_key=_UNROLLING[name], value=tir.const(int(value)), body=body
-            )
+        for mark, value in asked.items():
+            body = tir.AttrStmt(node=tir.const(0), attr_key=mark, value=tir.const(value), body=body)
         return func.with_body(body)
 
     return tir.IRModule(

@@ -8,6 +8,7 @@ from typing import Any
 
 import loopsmith as ls
 from loopsmith import te, tir
+from loopsmith.tir.ir_builder import BufferVar
 
 from ...members.kinds import AxisKind, LoopKind
 
@@ -135,6 +136,7 @@ class PrimFunc(Alias, base=tir.PrimFunc):
                 named.append(tir.var(f"{param.name}_handle", "handle"))
                 buffers.append(param)
             else:
+                param = param.data if isinstance(param, BufferVar) else param
                 named.append(param)
                 buffers.append(next((b for key, b in known if key.same_as(param)), None))
         return tir.PrimFunc(
@@ -195,7 +197,7 @@ class SizeVar(Alias, base=tir.Var):
     @staticmethod
     def make(name: str, dtype: str = "int32", span: Any = None) -> tir.Var:
         """Return a new variable."""
-        return tir.Var(name, dtype, is_size=True)
+        return tir.Var(name, dtype, is_size="int" in dtype)
 
 
 _axis_kinds = tuple(AxisKind(name) for name in AxisKind.numbers)

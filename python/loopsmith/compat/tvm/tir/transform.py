@@ -10,7 +10,7 @@ import loopsmith as ls
 from loopsmith import tir
 
 from ...missing import other_names
-from ..transform import Pass, function_pass, unrolled_as_asked
+from ..transform import Pass, function_pass, marked_as_asked
 from .checks import verify_memory
 
 __all__ = [
@@ -80,8 +80,7 @@ def _maker(name: str) -> Callable[..., Pass]:
         def run(module: Any, _: Any = None) -> Any:
             if name in _NEED_LOOPS:
                 _require_loops(name, module)
-            if name == "UnrollLoop":
-                module = unrolled_as_asked(module)
+            module = marked_as_asked(module, f"tir.{name}")
             for each in _PASSES[name]:
                 module = ls.run_pass(module, each)
             return module

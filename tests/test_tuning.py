@@ -237,6 +237,16 @@ def test_the_functions_of_a_module_share_the_trials():
     built["scale"](x, y)
     np.testing.assert_array_equal(y, 2 * x)
     assert "product: " in str(best) and "scale: " in str(best)
+    page = best.html()
+    assert "<title>product, scale</title>" in page
+    assert "<h1>product</h1>" in page and "<h1>scale</h1>" in page
+
+
+@pytest.mark.parametrize("weights", [{"sum": 1.0}, {"product": -1.0}, {"product": math.nan}])
+def test_weights_are_of_functions_and_no_less_than_0(weights: dict[str, float]):
+    module = ls.ir.IRModule(names=[ls.ir.GlobalVar("product")], functions=[matmul()])
+    with pytest.raises(ls.UserError, match=r"weight of .* is .*\n.*give each of product a number"):
+        ls.tune(module, weights=weights)
 
 
 def test_the_model_that_is_built_in_ranks_schedules():
@@ -376,6 +386,11 @@ def test_what_cannot_be_tuned_is_refused():
         ls.tune(sch.trace)
     with pytest.raises(ls.TypeMismatch, match="a int cannot be tuned so"):
         ls.tune(3)
+    with pytest.raises(ls.TypeMismatch, match=r"a IRModule cannot be tuned so\n.*a function"):
+        ls.tune(ls.ir.IRModule(names=[], functions=[]))
+    too_small = [np.ones((3, 3), np.float32)] * 3
+    with pytest.raises(ls.UserError, match=r"default schedule failed: run error: .*\b3\b"):
+        ls.tune(matmul(), arguments=too_small)
     with pytest.raises(ls.TypeMismatch, match="the space returned int, expected None"):
         ls.tune(matmul(), space=lambda _: 3, trials=1)
 

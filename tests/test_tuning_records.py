@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from loopsmith.tuning.machine import target_key
 from loopsmith.tuning.records import record_of
+from test_tuning import Clock, matmul, shorter_is_quicker
 
 import loopsmith as ls
 from loopsmith import te, tir, tuning
@@ -148,6 +149,20 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path):
     written = {int(line) for line in done.stdout.splitlines()}
     assert 20 < len(written) < 1000
     assert written <= {int(each.seconds) for each in tuning.Records(path).all()}
+
+
+def test_a_search_that_cannot_write_goes_on_and_warns(tmp_path: Path):
+    store = tuning.Records(tmp_path / "records.db")
+
+    class Breaking(Clock):
+        def run(self, request: Any) -> Any:
+            if len(self.scripts) == 3:
+                store.database.path.write_bytes(b"no database any more" * 100)
+            return super().run(request)
+
+    with pytest.warns(RuntimeWarning, match="goes on without a record: .*not a database"):
+        best = ls.tune(matmul(), trials=8, records=store, runner=Breaking(shorter_is_quicker))
+    assert len(best.trials) == 8 and best.is_quicker
 
 
 def test_records_on_the_command_line(tmp_path: Path):

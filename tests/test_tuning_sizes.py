@@ -128,6 +128,7 @@ def test_a_search_over_sizes_measures_what_it_finds():
     assert len(best.trials) == 12 and best.rows[0].sizes == {"m": 1}
     assert best.rows[-1].sizes == {"m": 64}
     assert all(row.seconds > 0 and math.isfinite(row.default_seconds) for row in best.rows)
+    assert "  m=64: " in best.html() and "<h2>The program</h2>" in best.html()
 
 
 def test_ranges_are_drawn_by_equal_ratios_with_the_weights_of_their_neighbours():

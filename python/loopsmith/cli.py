@@ -341,15 +341,22 @@ def tune(
         records=records, sizes=size_ranges(size), seed=seed, search=search, progress=True,
     )  # fmt: skip
     print(best)
-    if not isinstance(best, tuning.Tuned):
-        return
-    print(best.explain())
+    if isinstance(best, tuning.Tuned):
+        print(best.explain())
+        if output is None:
+            print(best.trace)
     if output is None:
-        print(best.trace)
-    elif output.suffix == ".html":
+        return
+    if output.suffix == ".html":
         best.html(output)
-    else:
+    elif isinstance(best, tuning.Tuned):
         output.write_text(f"{best.trace}\n", encoding="utf-8")
+    else:
+        _core.fail(
+            "UserError", "output_is_a_report",
+            f"tune: {output} cannot have the steps of several schedules",
+            hint="name a page: -o report.html",
+        )  # fmt: skip
 
 
 @app.command("records")

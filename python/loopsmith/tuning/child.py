@@ -12,6 +12,7 @@ import pickle
 import sys
 from typing import Any, BinaryIO
 
+from ..errors import UserError
 from .worker import LENGTH, Job, Worker
 
 
@@ -24,8 +25,12 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
         except EOFError:
             return
         if isinstance(request, Job):
-            worker = Worker(request)
-            reply: Any = worker.expected
+            reply: Any
+            try:
+                worker = Worker(request)
+                reply = worker.expected
+            except (UserError, MemoryError) as error:
+                reply = "run error", str(error)
         else:
             assert worker is not None
             reply = worker.answer(request)

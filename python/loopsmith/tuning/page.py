@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..display import code_html, escaped
@@ -11,6 +15,7 @@ from .plots import svg
 
 if TYPE_CHECKING:
     from .result import Effect, Tuned
+    from .sized import TunedSizes
 
 STYLE = (
     "body{font-family:sans-serif;max-width:60em;margin:auto}table{border-collapse:collapse}"
@@ -19,16 +24,34 @@ STYLE = (
 MAX_DECISIONS = 8
 
 
-def page(tuned: Tuned) -> str:
+def page(title: str, reports: Iterable[str], path: str | os.PathLike[str] | None) -> str:
+    """Return a page with some reports; with a path, write it there, too."""
+    text = (
+        f"<!doctype html><html><head><meta charset='utf-8'><title>{escaped(title)}</title>"
+        f"<style>{STYLE}</style></head><body>{''.join(reports)}</body></html>"
+    )
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def report(tuned: Tuned) -> str:
     """Return the times, a plot, what mattered, what failed, the steps and the program."""
     drawn = svg(tuned) or "<p>Install matplotlib for a plot.</p>"
-    name = escaped(tuned.func.name)
     return (
-        f"<!doctype html><html><head><meta charset='utf-8'><title>{name}</title>"
-        f"<style>{STYLE}</style></head><body><h1>{name}</h1><p>{escaped(str(tuned))}</p>{drawn}"
+        f"<h1>{escaped(tuned.func.name)}</h1><p>{escaped(str(tuned))}</p>{drawn}"
         f"<h2>What mattered</h2>{_effects(tuned)}<h2>What failed</h2>{_failures(tuned)}"
         f"<h2>The schedule</h2>{code_html(str(tuned.trace))}"
-        f"<h2>The program</h2>{code_html(tuned.schedule.func.script())}</body></html>"
+        f"<h2>The program</h2>{code_html(tuned.schedule.func.script())}"
+    )
+
+
+def report_of_sizes(tuned: TunedSizes) -> str:
+    """Return the tree, the times for each of the drawn sizes, and the program."""
+    return (
+        f"<h1>{escaped(tuned.func.name)}</h1><pre>{escaped(str(tuned))}</pre>"
+        f"<h2>What failed</h2>{_failures(tuned)}"
+        f"<h2>The program</h2>{code_html(tuned.function().script())}"
     )
 
 
@@ -50,11 +73,12 @@ def _effect_row(effect: Effect) -> str:
     )
 
 
-def _failures(tuned: Tuned) -> str:
+def _failures(tuned: Tuned | TunedSizes) -> str:
     examples = {trial.failure: trial.detail for trial in reversed(tuned.trials) if trial.failure}
+    counts = Counter(trial.failure for trial in tuned.trials if trial.failure)
     rows = "".join(
         f"<tr><td>{escaped(kind)}</td><td>{count}</td><td>{escaped(examples[kind])}</td></tr>"
-        for kind, count in tuned.failures.most_common()
+        for kind, count in counts.most_common()
     )
     rows += "".join(
         f"<tr><td>refused: {escaped(condition)}</td><td>{count}</td><td></td></tr>"

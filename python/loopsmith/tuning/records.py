@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from .._core import PrimFunc, Schedule, Trace
 from ..compiled_program import scheduled_program
-from ..errors import UserError
+from ..errors import FormatError, UserError
 from ..ir import from_json, structural_equal, structural_hash, to_json
 from .database import Database
 from .machine import machine_name
@@ -210,6 +212,16 @@ class Records:
         with self.database.open() as database:
             rows = database.execute(f"SELECT {COLUMNS} FROM records {condition}", values).fetchall()
         return [Record(*row) for row in rows]
+
+
+def is_written(write: Callable[[], None]) -> bool:
+    """Whether a search could write; if not, it warns: its result is worth more than its record."""
+    try:
+        write()
+    except FormatError as error:
+        warnings.warn(f"tune: goes on without a record: {error}", RuntimeWarning, stacklevel=2)
+        return False
+    return True
 
 
 def key_of(func: PrimFunc) -> str:

@@ -8,7 +8,6 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from .._core import IRModule, Module, PrimFunc, Schedule, Trace
@@ -171,12 +170,9 @@ class Tuned:
 
     def html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return a report as a page of its own; with a path, write it there, too."""
-        from .page import page
+        from .page import page, report
 
-        text = page(self)
-        if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
-        return text
+        return page(self.func.name, [report(self)], path)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Draw the search by matplotlib; return the figure.
@@ -244,6 +240,12 @@ class TunedModule:
             functions.append(func)
         made = IRModule(names=list(self.module.names), functions=functions, attrs=self.module.attrs)
         return build(made, **self.options)
+
+    def html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the reports of all functions as one page; with a path, write it there, too."""
+        from .page import page, report
+
+        return page(", ".join(self.functions), map(report, self.functions.values()), path)
 
     def __str__(self) -> str:
         """Return a line for each function."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -87,6 +88,12 @@ class TunedSizes:
     def build(self) -> Module:
         """Compile the function."""
         return build(self.function(), **self.options)
+
+    def html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return a report as a page of its own; with a path, write it there, too."""
+        from .page import page, report_of_sizes
+
+        return page(self.func.name, [report_of_sizes(self)], path)
 
     def __str__(self) -> str:
         """Return the tree, and a line for each of the drawn sizes."""

@@ -13,6 +13,7 @@ from .. import _core
 from .._core import PrimFunc, Schedule
 from ..errors import UserError
 from ..ir import structural_equal
+from .records import is_written
 from .result import Trial, Tuned
 from .roofline import Limit
 from .search import Candidate, Search
@@ -130,8 +131,10 @@ class Task:
             self._candidates.append((seconds, len(self.trials), candidate))
             self._candidates = sorted(self._candidates, key=_rank)[:FINALISTS]
         if self._log is not None:
-            took = None if failure else seconds
-            self._log.add(LoggedTrial(candidate.key, candidate.trace, took))
+            log, took = self._log, None if failure else seconds
+            trial = LoggedTrial(candidate.key, candidate.trace, took)
+            if not is_written(lambda: log.add(trial)):
+                self._log = None
         elapsed = time.monotonic() - self._begun
         self.trials.append(Trial(candidate.trace, seconds, failure, detail, elapsed))
 

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, Literal, NoReturn, Union
 
 from .. import _core
@@ -19,7 +21,7 @@ from .holes import mutated
 from .machine import target_key
 from .model import AnalyticModel, Model
 from .progress import Display, display_of
-from .records import Records, key_of, record_of, record_of_sizes
+from .records import Records, is_written, key_of, record_of, record_of_sizes
 from .result import Tuned, TunedModule
 from .roofline import limit_of
 from .runner import Runner
@@ -92,7 +94,8 @@ def tune(
         How long the search takes at most, about; the last measurements are within it.
     records
         Where each trial is written, and the winner, if it beats the default schedule. A search of
-        the same program in the same space goes on with the trials of those before it.
+        the same program in the same space goes on with the trials of those before it. Where the
+        disk is full, say, a warning tells so, and the search goes on without.
     seed
         Of the search and of the arguments.
     arguments
@@ -148,7 +151,8 @@ def tune(
     ------
     UserError
         No candidate could be built and measured; the program does not run with
-        the default one; `regret` is no share, or has no model; `search` is no search.
+        the default one; `regret` is no share, or has no model; `search` is no search; a weight is
+        of no function.
     TypeMismatch
         `x` is no program.
     FormatError
@@ -186,7 +190,9 @@ def tune(
     begun = time.monotonic()
     with ExitStack() as stack:
         tasks: list[AnyTask] = []
-        for name, each in _spaces(x, space, without_steps, not is_strict, order).items():
+        spaces = _spaces(x, space, without_steps, not is_strict, order)
+        _require_weights_fit(weights or {}, spaces)
+        for name, each in spaces.items():
             reference = ordered(each.func) if order else None
             if sizes is not None and is_ranged(sizes):
                 _require_ranges_fit(x, arguments)
@@ -222,12 +228,12 @@ def tune(
     if isinstance(found[0], TunedSizes):
         sized: TunedSizes = found[0]
         if store is not None and not sized.is_default:
-            store.add(record_of_sizes(sized, key))
+            is_written(partial(store.add, record_of_sizes(sized, key)))
         return sized
     if store is not None:
         for best in found:
             if best.is_quicker:
-                store.add(record_of(best, key))
+                is_written(partial(store.add, record_of(best, key)))
     tuned = {best.func.name: best for best in found}
     if isinstance(x, IRModule):
         return TunedModule(x, tuned, build_options)
@@ -251,6 +257,8 @@ def _spaces(
             name.name_hint: func.with_attr("global_symbol", name.name_hint)
             for name, func in zip(x.names, x.functions)
         }
+        if not named:
+            _fail_kind(x, "give it a function")
         return {
             name: Space(func, space or without_steps(func), **lock) for name, func in named.items()
         }
@@ -318,6 +326,18 @@ def _require_regret_fits(regret: float, model: Model | None) -> None:
             f"tune: regret is {regret}, expected a share of the best time, from 0 to below 1",
             hint="pass 0.01 for one percent",
         )
+
+
+def _require_weights_fit(weights: Mapping[str, float], functions: Iterable[str]) -> None:
+    known = list(functions)
+    for name, weight in weights.items():
+        if name not in known or not (math.isfinite(weight) and weight >= 0):
+            _core.fail(
+                "UserError",
+                "weights_fit_functions",
+                f"tune: the weight of {name} is {weight}",
+                hint=f"give each of {', '.join(known)} a number of calls, 0 or more",
+            )
 
 
 def _require_ranges_fit(x: Any, arguments: Sequence[Any] | None) -> None:

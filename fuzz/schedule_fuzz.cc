@@ -2,6 +2,7 @@
 // Random steps on random programs, for as long as one likes: see --help.
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -64,6 +65,12 @@ void tell_crash(int number) {
   _exit(3);
 }
 
+/// A program that takes longer hangs; one that waits for a processor does not. 0: no limit.
+void limit_processor_time(int seconds) {
+  const itimerval limit{.it_interval = {}, .it_value = {.tv_sec = seconds, .tv_usec = 0}};
+  setitimer(ITIMER_PROF, &limit, nullptr);
+}
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -78,10 +85,10 @@ class Fuzzer {
     for (; programs_ != settings_.programs; ++programs_) {
       if (settings_.seconds >= 0 && seconds_since(start) > settings_.seconds) break;
       current_seed = seed++;
-      alarm(60);
+      limit_processor_time(60);
       one(current_seed);
     }
-    alarm(0);
+    limit_processor_time(0);
     const double seconds = seconds_since(start) - shrinking_;
     fmt::print(
         "{} programs ({} valid), {} steps accepted, {} findings in {:.1f} s: {:.0f} programs/s\n",
@@ -141,7 +148,7 @@ class Fuzzer {
     ++findings_;
     const std::int64_t known = tally.wrong[finding.wrong]++;
     if (known >= settings_.limit) return;
-    alarm(0);
+    limit_processor_time(0);
     const auto start = std::chrono::steady_clock::now();
     finding = shrunk(std::move(finding), settings_.shrink_seconds);
     shrinking_ += seconds_since(start);
@@ -231,7 +238,7 @@ int main_of(int count, char** words) {
   }
   if (settings.programs < 0 && settings.seconds < 0) settings.seconds = 60;
   if (!settings.findings.empty()) std::filesystem::create_directories(settings.findings);
-  for (const int number : {SIGSEGV, SIGABRT, SIGFPE, SIGALRM, SIGBUS}) signal(number, tell_crash);
+  for (const int number : {SIGSEGV, SIGABRT, SIGFPE, SIGPROF, SIGBUS}) signal(number, tell_crash);
   fmt::print("seed {}\n", settings.seed);
   std::fflush(stdout);
   return Fuzzer(settings).run();

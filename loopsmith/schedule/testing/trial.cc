@@ -195,6 +195,7 @@ Taken Trial::compare() {
 Taken Trial::replay() {
   try {
     Schedule again(program_, 1);
+    again.verify_quick_answers(asks_interp_);  // What is known of loops depends on what was asked.
     schedule_.trace().apply_to(again);
     if (!structural_equal(again.func(), schedule_.func(), true)) {
       return found(Wrong::replay, "the trace gives another program");

@@ -126,6 +126,19 @@ class Fits:
         first = self.rng.randrange(max(len(outermost) - 1, 1))
         self.arguments["loops"] = outermost[first : first + 2]
 
+    def fit_merge_online(self) -> None:
+        maximum = self.any((one for one in self.blocks if self.is_maximum(one)), [])
+        if maximum != "none":
+            sums = self.sch.get_consumers(maximum)
+            self.arguments["loops"] = [self.sch.get_loops(one)[-1] for one in [maximum, *sums]]
+
+    def is_maximum(self, block: Any) -> bool:
+        """Return whether a block computes what is largest in a row, for exponentials."""
+        return self.sch.get(block).name_hint.startswith("top") and bool(self.sch.get_loops(block))
+
+    def fit_hoist_factor(self) -> None:
+        self.block(lambda one: one.init is not None)
+
     def fit_compute_at(self) -> None:
         block = self.block(lambda one: self.sch.get_consumers(one.name_hint))
         self.loop(self.sch.get_consumers(block))

@@ -148,6 +148,7 @@ class RandomProgram(RandomStages):
             [
                 f"{name}[v0] + {source}[v0, v1]",
                 f"T.max({name}[v0], {source}[v0, v1])",
+                f"{name}[v0] + {source}[v0, v1] * {self.number(2)}",
             ]
         )
         first = f'T.min_value("{self.dtype}")' if "max" in combine else self.number(0)

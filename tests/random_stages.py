@@ -32,6 +32,7 @@ class RandomStages:
             self.guarded_twice,
             self.counts,
             self.updated_by_itself,
+            self.exponentials,
         ]
 
     def updated_by_itself(self) -> None:
@@ -49,6 +50,34 @@ class RandomStages:
             f"    for {k} in range({j}):",
             f"        {own} = {value}",
         ]
+
+    def exponentials(self) -> None:
+        """Add up exponentials less the largest of each row, as a softmax does."""
+        source, shape = self.source()
+        if "float" not in self.dtype:
+            return self.largest()
+        i, j, k = self.names(3)
+        top = f"top{i}"
+        total = self.target((shape[0],))
+        value = f"T.exp({source}[v0, v1] - {top}[v0])"
+        stages = [
+            (top, j, f'T.min_value("{self.dtype}")', f"T.max({top}[v0], {source}[v0, v1])"),
+            (total, k, self.number(0), f"{total}[v0] + {value}"),
+        ]
+        self.lines += [
+            f'{top} = T.alloc_buffer(({shape[0]},), "{self.dtype}")',
+            f"for {i} in range({shape[0]}):",
+        ]
+        for name, loop, first, combined in stages:
+            self.lines += [
+                f"    for {loop} in range({shape[1]}):",
+                f'        with T.block("{name}"):',
+                f'            v0, v1 = T.axis.remap("SR", [{i}, {loop}])',
+                "            with T.init():",
+                f"                {name}[v0] = {first}",
+                f"            {name}[v0] = {combined}",
+            ]
+        return None
 
     def largest(self) -> None:
         """Find the largest element of each row and its place: of equal ones, the first."""

@@ -99,10 +99,11 @@ def test_each_primitive_is_accepted_now_and_then():
             break
         rng = random.Random(seed)
         sch = tir.Schedule(random_program(rng), seed=seed + 1)
-        # What was accepted before prepares for others, but is not waited for.
-        steps = RandomSteps(rng, skip=frozenset(accepted if seed % 3 else ()))
+        # What was accepted before prepares for others, loops that are split above all, but is not
+        # waited for.
+        steps = RandomSteps(rng, skip=frozenset(accepted - {"split"} if seed % 3 else ()))
         accepted.update(apply_steps(rng, sch, steps, tries_fixes=False))
-    assert expected <= accepted
+    assert sorted(expected - accepted) == []
 
 
 @pytest.mark.parametrize("group", range(GROUPS))

@@ -324,7 +324,7 @@ class StepDrawer {
 
   Argument some_loops() {
     std::vector<LoopRV> chain;
-    if (is("merge") || is("merge_siblings")) {
+    if (is("merge") || is("merge_siblings") || is("merge_online")) {
       const auto found =
           is("merge") ? neighbours(schedule_, loops_) : siblings(draw_, schedule_, loops_);
       if (!found.empty()) chain = draw_.of(found);

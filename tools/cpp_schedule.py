@@ -69,6 +69,7 @@ TYPES = {
     "IndexMap | typing.Callable[..., typing.Any]": "const IndexMapArgument&",
     "typing.Sequence[LoopRV | str]": "const std::vector<LoopArgument>&",
     "typing.Sequence[BlockRV | str]": "const std::vector<BlockArgument>&",
+    "Expr | bool": "const SizeCondition&",
     "ExprRV | int": "const Factor&",
     "typing.Sequence[ExprRV | int | None]": "const std::vector<Factor>&",
     "typing.Sequence[ExprRV | Expr | int | None]": "const std::vector<SplitFactor>&",

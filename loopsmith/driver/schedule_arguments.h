@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "loopsmith/schedule/argument.h"
+#include "loopsmith/schedule/size_condition.h"
 #include "loopsmith/schedule/split_factor.h"
 
 namespace loopsmith::tir {

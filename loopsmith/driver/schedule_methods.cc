@@ -72,8 +72,9 @@ LoopRV ScheduleMethods::add_unit_loop(const BlockOrLoopArgument& block_or_loop) 
   return *call("add_unit_loop", {value_of(block_or_loop)}).as<LoopRV>();
 }
 
-void ScheduleMethods::parallel(const LoopArgument& loop, bool assume_independent) {
-  call("parallel", {value_of(loop), value_of(assume_independent)});
+void ScheduleMethods::parallel(const LoopArgument& loop, bool assume_independent,
+                               const std::optional<SizeCondition>& condition) {
+  call("parallel", {value_of(loop), value_of(assume_independent), value_of(condition)});
 }
 
 void ScheduleMethods::vectorize(const LoopArgument& loop, bool assume_independent) {

@@ -65,7 +65,10 @@ class ScheduleMethods {
   LoopRV add_unit_loop(const BlockOrLoopArgument& block_or_loop);
   /// Runs the iterations of a loop on several threads.
   /// `assume_independent`: Takes an unknown dependence for none. A known one still refuses.
-  void parallel(const LoopArgument& loop, bool assume_independent = false);
+  /// `condition`: On the function's sizes: where it does not hold, the thread that comes to the
+  /// loop runs it alone.
+  void parallel(const LoopArgument& loop, bool assume_independent = false,
+                const std::optional<SizeCondition>& condition = {});
   /// Runs the iterations of a loop in the lanes of vectors.
   /// `assume_independent`: Takes an unknown dependence for none. A known one still refuses.
   void vectorize(const LoopArgument& loop, bool assume_independent = false);

@@ -11,6 +11,8 @@ struct CpuModel {
   int vector_bytes = 32;      ///< Of the widest vectors that run at full rate.
   int vector_registers = 16;  ///< How many of them there are.
   int cores = 1;              ///< Threads that parallel loops will have.
+  /// How long it takes, in cycles, until a thread that waits for work has begun with it.
+  double thread_start_cycles = 5000;
   /// What the cache holds that is a core's own.
   std::int64_t core_cache_bytes = std::int64_t{1} << 20;
   /// What the largest cache holds: outputs above it are written past it.

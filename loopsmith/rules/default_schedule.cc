@@ -15,6 +15,7 @@
 #include "loopsmith/rules/split_groups.h"
 #include "loopsmith/rules/split_reduction.h"
 #include "loopsmith/rules/subject.h"
+#include "loopsmith/rules/threads_pay.h"
 #include "loopsmith/schedule/primitives/distribute.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/sample.h"
@@ -109,8 +110,9 @@ std::vector<BlockRV> take_rules(Schedule& schedule, const RuleContext& context) 
   }
   // A group that no rule takes becomes nests, which are asked about next.
   for (std::size_t i = 0; i < subjects.size(); ++i) {
+    const RuleContext own = context.with_work_of(subjects[i].nests, *schedule.func());
     const bool is_taken = std::ranges::any_of(cpu_rules(), [&](const Rule& rule) {
-      const Answer answer = ask(rule, schedule, subjects[i], context);
+      const Answer answer = ask(rule, schedule, subjects[i], own);
       if (answer == Answer::undone) {
         read_again(std::span(subjects).subspan(i), schedule, context.machine);
       }
@@ -129,6 +131,12 @@ std::vector<BlockRV> take_rules(Schedule& schedule, const RuleContext& context) 
 }
 
 }  // namespace
+
+RuleContext RuleContext::with_work_of(const std::vector<Nest>& nests, const PrimFunc& func) const {
+  RuleContext own = *this;
+  own.threads = threads_pay(nests, func, machine);
+  return own;
+}
 
 Factor RuleContext::number(Schedule& schedule, std::int64_t own,
                            std::vector<std::int64_t> others) const {

@@ -23,7 +23,8 @@ using te::Tensor;
 using testing::Argument;
 using testing::numbers;
 
-constexpr CpuModel machine{.vector_bytes = 64, .vector_registers = 32, .cores = 2};
+constexpr CpuModel machine{
+    .vector_bytes = 64, .vector_registers = 32, .cores = 2, .thread_start_cycles = 500};
 
 /// The schedule, checked.
 Ptr<PrimFunc> checked(const Ptr<PrimFunc>& func, const std::vector<Argument>& arguments,
@@ -226,8 +227,10 @@ TEST(default_schedule, fuses_a_softmax_like_chain_row_by_row) {
       compute({rows}, [&](Expr i) { return te::sum(shifted(i, k2), {k2}); }, "total");
   const Tensor out =
       compute({rows, columns}, [&](Expr i, Expr j) { return shifted(i, j) + total(i); }, "out");
-  const auto func =
-      checked(te::create_prim_func({a, out}), {numbers({rows, columns}), numbers({rows, columns})});
+  CpuModel sleepy = machine;
+  sleepy.thread_start_cycles = 1e6;
+  const auto func = checked(te::create_prim_func({a, out}),
+                            {numbers({rows, columns}), numbers({rows, columns})}, sleepy);
   // Rows of `top`, `e` and `total` live inside the loop over rows.
   pre_order_visit(lower_function(func, {})->body, [&](const Ref& ref) {
     const auto* memory = ref.as<Allocate>();

@@ -30,7 +30,7 @@ bool take_strips(Schedule& schedule, const StencilGroup& group, const RuleContex
   }
   std::vector<NestLoop> outer(loops->begin(), loops->end() - 2);
   outer.push_back({strip, {}});
-  if (is_worth_threads({group.last.nest})) {
+  if (context.has_threads()) {
     for (NestLoop& each : outer) {
       const For& loop = schedule.get(each.loop);
       each.axis = {.var = loop.loop_var, .min = loop.min, .extent = loop.extent};
@@ -55,7 +55,9 @@ bool fuse_stencils(Schedule& schedule, const RuleContext& context) {
     const std::size_t before = schedule.steps().size();
     bool is_done = false;
     try {
-      is_done = take_strips(schedule, group, context);
+      std::vector<Nest> nests{group.last.nest};
+      for (const StencilStage& stage : group.producers) nests.push_back(stage.nest);
+      is_done = take_strips(schedule, group, context.with_work_of(nests, *schedule.func()));
     } catch (const ScheduleError&) {  // Its steps are taken back.
     }
     if (!is_done) schedule.undo(schedule.steps().size() - before);

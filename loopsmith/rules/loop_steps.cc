@@ -5,7 +5,6 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/loops.h"
-#include "loopsmith/rules/task_sizes.h"
 #include "loopsmith/schedule/primitives/fuse.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/split.h"
@@ -26,16 +25,6 @@ NestLoop with_axis(const Schedule& schedule, LoopRV loop) {
   return {loop, {over.loop_var, over.min, over.extent}};
 }
 
-bool is_worth_threads(const std::vector<Nest>& nests) {
-  std::int64_t points = 0;
-  for (const Nest& nest : nests) {
-    const auto count = point_count(nest.axes);
-    if (!count) return true;
-    points += *count;
-  }
-  return points >= min_parallel_points;
-}
-
 bool fits_type(const Schedule& schedule, std::span<const NestLoop> loops) {
   const auto is_wide = [&](const NestLoop& each) {
     return schedule.get(each.loop).loop_var->dtype.bits > 32;
@@ -53,12 +42,21 @@ LoopRV fuse_all(Schedule& schedule, std::span<const NestLoop> loops) {
               /*wide=*/!fits_type(schedule, loops));
 }
 
+void run_in_threads(Schedule& schedule, LoopRV loop, const RuleContext& context,
+                    bool is_all_of_nest) {
+  if (!context.has_threads()) return;
+  std::optional<SizeCondition> condition;
+  if (!as_int(context.threads)) condition = {context.threads};
+  const bool is_seen = is_all_of_nest && parallel.attempt(schedule, loop, false, condition);
+  if (!is_seen) parallel(schedule, loop, /*assume_independent=*/is_all_of_nest, condition);
+}
+
 void parallelize(Schedule& schedule, const std::vector<NestLoop>& loops,
                  const RuleContext& context) {
   std::size_t prefix = parallel_prefix(axes_of(loops), context.machine);
-  if (prefix == 0) return;
+  if (prefix == 0 || !context.has_threads()) return;
   while (!fits_type(schedule, std::span(loops).first(prefix))) --prefix;
-  parallel(schedule, fuse_all(schedule, std::span(loops).first(prefix)));
+  run_in_threads(schedule, fuse_all(schedule, std::span(loops).first(prefix)), context);
 }
 
 std::optional<LoopRV> vectorize_by(Schedule& schedule, LoopRV loop,

@@ -14,9 +14,6 @@ namespace loopsmith {
 /// A loop that steps have made, with the values of its variable for an axis.
 NestLoop with_axis(const Schedule& schedule, LoopRV loop);
 
-/// Fewer points than this are done before another thread has woken.
-bool is_worth_threads(const std::vector<Nest>& nests);
-
 /// True when the type of the loops holds the number of all points of these.
 bool fits_type(const Schedule& schedule, std::span<const NestLoop> loops);
 
@@ -24,8 +21,13 @@ bool fits_type(const Schedule& schedule, std::span<const NestLoop> loops);
 /// itself where there is one.
 LoopRV fuse_all(Schedule& schedule, std::span<const NestLoop> loops);
 
+/// Runs a loop in threads where the subject is worth them. All of a nest may run in any order, also
+/// where digits by several sizes hide that.
+void run_in_threads(Schedule& schedule, LoopRV loop, const RuleContext& context,
+                    bool is_all_of_nest = false);
+
 /// Makes one parallel loop of so many of `loops`, from the outermost, that there is work for all
-/// threads.
+/// threads where the subject is worth them.
 void parallelize(Schedule& schedule, const std::vector<NestLoop>& loops,
                  const RuleContext& context);
 

@@ -5,19 +5,26 @@
 
 #include "loopsmith/arith/data_parameters.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/rules/loop_steps.h"
+#include "loopsmith/ir/parallel_condition.h"
 #include "loopsmith/rules/loops.h"
 #include "loopsmith/rules/strategy.h"
+#include "loopsmith/rules/threads_pay.h"
 
 namespace loopsmith {
 namespace {
 
-/// Turns parallel loops inside `stmt` into serial ones: there is too little to do.
-Stmt without_threads(const Stmt& stmt) {
+/// Lets parallel loops inside `stmt` run in threads under a condition only.
+Stmt with_threads_if(const Expr& condition, const Stmt& stmt) {
+  if (is_const_int(condition, 1)) return stmt;
   Rewriter rewrite;
   rewrite.on<For>([&](const For& loop) -> Stmt {
     For copy = *rewrite.children(loop);
-    if (copy.kind == ForKind::parallel) copy.kind = ForKind::serial;
+    if (copy.kind != ForKind::parallel) return make(std::move(copy));
+    if (is_const_int(condition, 0)) {
+      copy.kind = ForKind::serial;
+    } else {
+      copy.annotations = copy.annotations.with(std::string(parallel_if_key), condition);
+    }
     return make(std::move(copy));
   });
   return rewrite(stmt);
@@ -60,12 +67,6 @@ Stmt single_reduction(const Nest& nest, const CpuModel& machine) {
   return either(packed->pays, packed->stmt, unpacked_reduction(nest, machine));
 }
 
-/// The loops of a nest, without threads where there is too little to do.
-Stmt loops_of(const Nest& nest, const CpuModel& machine) {
-  const Stmt loops = single_reduction(nest, machine);
-  return is_worth_threads({nest}) ? loops : without_threads(loops);
-}
-
 bool are_left(const Stmt& statement, const std::unordered_set<const Object*>& left) {
   bool are_all = true;
   pre_order_visit(statement, [&](const Ref& ref) {
@@ -97,7 +98,8 @@ Ptr<PrimFunc> make_loops(const Ptr<PrimFunc>& func, const std::unordered_set<con
     std::vector<Stmt> loops;
     for (Nest& nest : nests) {
       nest.data = arith::data_parameters(*func);
-      loops.push_back(loops_of(nest, machine));
+      loops.push_back(
+          with_threads_if(threads_pay({nest}, *func, machine), single_reduction(nest, machine)));
     }
     statement = seq(std::move(loops));
   }

@@ -27,7 +27,12 @@ struct RuleContext {
   const CpuModel& machine;
   /// Whether numbers are samples, with the rule's choice as the decision, that a search may change.
   bool leaves_holes = false;
-  GpuLimits device{};  ///< For rules for GPUs.
+  GpuLimits device{};   ///< For rules for GPUs.
+  Expr threads = true;  ///< Where the subject is worth threads; see `threads_pay`.
+
+  /// The same for a subject with these nests.
+  RuleContext with_work_of(const std::vector<Nest>& nests, const PrimFunc& func) const;
+  bool has_threads() const { return !is_const_int(threads, 0); }
 
   /// A number for a step: `own`, or a sample that decides on it, of `own` and `others`.
   Factor number(Schedule& schedule, std::int64_t own, std::vector<std::int64_t> others) const;

@@ -246,7 +246,7 @@ bool schedule_columns(Schedule& schedule, const Subject& subject, const RuleCont
   if (!found) return false;
   const ColumnLoops loops = sorted_loops(nest, *found, *along);
   if (!loops.across || loops.steps.empty()) return false;
-  const bool has_threads = is_worth_threads(subject.nests);
+  const bool has_threads = context.has_threads();
   const std::int64_t threads = has_threads ? machine.cores : 1;
   auto strips = strips_of(schedule, nest, loops, *along, columns, cut, bits / 8, threads,
                           machine.core_cache_bytes);

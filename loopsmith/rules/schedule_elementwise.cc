@@ -65,8 +65,7 @@ void schedule_long_loop(Schedule& schedule, const NestLoop& all, std::int64_t la
   if (has_threads && !(extent && *extent <= size)) {
     const Factor task = context.number(schedule, size, {size / 4, size * 4});
     const auto [tasks, part] = split(schedule, all.loop, {infer, task}).take<2>();
-    // The loop is all of a nest; of digits by several sizes, that is not always seen any more.
-    if (!parallel.attempt(schedule, tasks)) parallel(schedule, tasks, /*assume_independent=*/true);
+    run_in_threads(schedule, tasks, context, /*is_all_of_nest=*/true);
     along = with_axis(schedule, part);
   }
   vectorize_by(schedule, along.loop, constant_extent(along.axis), lanes, context);
@@ -114,7 +113,7 @@ bool schedule_elementwise(Schedule& schedule, const Subject& subject, const Rule
       fuse_walk(schedule, nest, loops, lanes);
     }
   }
-  const bool has_threads = is_worth_threads(subject.nests);
+  const bool has_threads = context.has_threads();
   if (loops.size() == 1 && along) {
     schedule_long_loop(schedule, loops[0], lanes, has_threads, context);
   } else {

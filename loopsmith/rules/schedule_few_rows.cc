@@ -115,7 +115,7 @@ bool schedule_few_rows(Schedule& schedule, const Subject& subject, const RuleCon
       product->rows >= 2 && product->rows <= machine.vector_registers - other_registers;
   const bool is_beyond_caches =
       product->steps * product->columns > caches_of_matrix * machine.core_cache_bytes / bytes;
-  const bool has_threads = is_worth_threads(subject.nests);
+  const bool has_threads = context.has_threads();
   const auto strips = strips_of(*product, lanes, bytes, has_threads ? machine.cores : 1);
   if (!is_few || !is_beyond_caches || !strips || lanes < 2) return false;
   const BlockRV block = nest.block;

@@ -372,9 +372,9 @@ bool ProductSteps::has_guards() const {
 }
 
 void ProductSteps::run_on_threads() {
-  if (!is_worth_threads({nest_}) || tasks_.empty()) return;
+  if (!context_.has_threads() || tasks_.empty()) return;
   const LoopRV all = tasks_.size() == 1 ? tasks_[0] : fuse(schedule_, tasks_);
-  if (!is_const_int(schedule_.get(all).extent, 1)) parallel(schedule_, all);
+  if (!is_const_int(schedule_.get(all).extent, 1)) run_in_threads(schedule_, all, context_);
 }
 
 bool ProductSteps::take(const std::vector<NestLoop>& loops) {

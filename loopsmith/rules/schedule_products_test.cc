@@ -19,7 +19,8 @@ using te::Tensor;
 using testing::Argument;
 using testing::numbers;
 
-constexpr CpuModel machine{.vector_bytes = 32, .vector_registers = 16, .cores = 2};
+constexpr CpuModel machine{
+    .vector_bytes = 32, .vector_registers = 16, .cores = 2, .thread_start_cycles = 500};
 
 /// Whose second cache holds no long panels.
 constexpr CpuModel small_cache{

@@ -102,7 +102,7 @@ bool schedule_row_groups(Schedule& schedule, const Subject& subject, const RuleC
   for (const auto& [number, vectors] : in_vectors) {
     stream(schedule, nests[number], vectors, machine);
   }
-  if (!is_worth_threads(nests)) return true;
+  if (!context.has_threads()) return true;
   std::vector<NestLoop> around = found->front();
   around.resize(shared);
   const Handles<LoopRV> merged = get_loops(schedule, nests[0].block);

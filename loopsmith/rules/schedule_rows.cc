@@ -59,7 +59,7 @@ bool schedule_rows(Schedule& schedule, const Subject& subject, const RuleContext
   const LaneReduction lanes = reduce_in_lanes(schedule, nest.block, shape);
   merge(schedule, {get_loops(schedule, lanes.partial)[loops.size() - 1], loops.back().loop});
   vectorize_lanes(schedule, lanes);
-  if (!is_worth_threads(subject.nests)) return true;
+  if (!context.has_threads()) return true;
   const Handles<LoopRV> rows = get_loops(schedule, nest.block);
   for (std::size_t i = 0; i < loops.size(); ++i) loops[i].loop = rows[i];
   parallelize(schedule, loops, context);

@@ -174,7 +174,7 @@ bool schedule_transposes(Schedule& schedule, const Subject& subject, const RuleC
   const NestLoop loaded = fused_run(schedule, loaded_run);
   const NestLoop stored = fused_run(schedule, stored_run);
   const auto lanes = transposed_lanes(nest, stored.axis, loaded.axis, context.machine);
-  const bool has_threads = is_worth_threads(subject.nests);
+  const bool has_threads = context.has_threads();
   if (!lanes) {
     if (!interleaves_rows(nest, *along, *across)) return false;
     const auto [piece, column] =

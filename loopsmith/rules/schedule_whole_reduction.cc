@@ -42,7 +42,7 @@ bool schedule_whole_reduction(Schedule& schedule, const Subject& subject,
   const auto first = std::ranges::find_if(loops, [](const auto& each) { return each.axis.reduce; });
   // Loops of one iteration, over the results.
   const auto units = static_cast<std::size_t>(first - loops.begin());
-  if (!is_worth_threads(subject.nests)) {
+  if (!context.has_threads()) {
     vectorize_lanes(schedule, reduce_in_lanes(schedule, nest.block, shape));
     return true;
   }
@@ -54,7 +54,7 @@ bool schedule_whole_reduction(Schedule& schedule, const Subject& subject,
   const LaneReduction lanes = reduce_in_lanes(schedule, parts, shape);
   merge(schedule, {get_loops(schedule, lanes.partial)[units], around});
   vectorize_lanes(schedule, lanes);
-  parallel(schedule, get_loops(schedule, parts)[units]);
+  run_in_threads(schedule, get_loops(schedule, parts)[units], context);
   return true;
 }
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much a task does, and what is too little for threads.
+// How much a task does.
 #pragma once
 #include <cstdint>
 
 namespace loopsmith {
-
-/// Fewer points than this are done before another thread has woken.
-inline constexpr std::int64_t min_parallel_points = 1 << 14;
 
 /// A task of a one-dimensional loop, and of one that is so long that there are many of the larger
 /// ones: where results go past the caches, each start and each end costs.

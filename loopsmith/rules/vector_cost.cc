@@ -77,7 +77,7 @@ class ElementCost {
     const Substitution at_0 = [&] {
       Substitution zeros;
       for (const Ptr<Var>& axis : free_variables(load.indices.back())) {
-        zeros[axis] = zero_of(axis->dtype);
+        if (axis->dtype.is_index()) zeros[axis] = zero_of(axis->dtype);
       }
       return zeros;
     }();

@@ -155,6 +155,14 @@ bool ArgumentReader::read(const Argument& argument, SplitFactor& to) {
   return true;
 }
 
+bool ArgumentReader::read(const Argument& argument, SizeCondition& to) {
+  if (bool flag = false; read(argument, flag)) return to.value = flag, true;
+  const auto* node = argument.as<Ref>();
+  const Expr expr = node ? Expr::from(*node) : Expr();
+  if (expr.defined()) to.value = substitute(expr, own_variables(schedule_, expr, "a condition"));
+  return expr.defined();
+}
+
 bool ArgumentReader::read(const Argument& argument, BlockOrLoop& to) {
   if (const auto* loop = argument.as<LoopRV>()) return to = *loop, true;
   // A name is a block's, if there is one.

@@ -8,6 +8,7 @@
 
 #include "loopsmith/schedule/argument.h"
 #include "loopsmith/schedule/schedule.h"
+#include "loopsmith/schedule/size_condition.h"
 #include "loopsmith/schedule/split_factor.h"
 
 namespace loopsmith {
@@ -28,6 +29,7 @@ class ArgumentReader {
   bool read(const Argument& argument, ExprRV& to);
   bool read(const Argument& argument, Factor& to);
   bool read(const Argument& argument, SplitFactor& to);
+  bool read(const Argument& argument, SizeCondition& to);
   bool read(const Argument& argument, BlockOrLoop& to);
   bool read(const Argument& argument, BufferSelector& to);
   bool read(const Argument& argument, Annotation& to);

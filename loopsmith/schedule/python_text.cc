@@ -55,6 +55,10 @@ std::tuple<std::string_view, Expr, Expr> joined_indices(const Expr& index) {
   if (const auto* node = index.as<FloorMod>()) return {"%", node->a, node->b};
   if (const auto* node = index.as<Min>()) return {"tir.min", node->a, node->b};
   if (const auto* node = index.as<Max>()) return {"tir.max", node->a, node->b};
+  if (const auto* node = index.as<LT>()) return {"<", node->a, node->b};
+  if (const auto* node = index.as<LE>()) return {"<=", node->a, node->b};
+  if (const auto* node = index.as<GT>()) return {">", node->a, node->b};
+  if (const auto* node = index.as<GE>()) return {">=", node->a, node->b};
   return {};
 }
 
@@ -65,6 +69,12 @@ using PythonVariable = std::string (*)(const Var&);
 std::string python_index(const Expr& index, PythonVariable python_variable, bool outermost) {
   if (const std::int64_t* number = as_int(index)) return std::to_string(*number);
   if (const auto* variable = index.as<Var>()) return python_variable(*variable);
+  if (const auto* cast = index.as<Cast>()) {
+    const std::string value = python_index(cast->value, python_variable, true);
+    return value.empty()
+               ? ""
+               : fmt::format("tir.Cast({}, {})", quoted_text(to_string(cast->dtype)), value);
+  }
   const auto [sign, a, b] = joined_indices(index);
   if (sign.empty()) return "";
   const bool is_function = sign.starts_with("tir.");

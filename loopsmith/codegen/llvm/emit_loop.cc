@@ -3,6 +3,7 @@
 #include "loopsmith/codegen/captures.h"
 #include "loopsmith/codegen/llvm/emitter.h"
 #include "loopsmith/codegen/unsupported.h"
+#include "loopsmith/ir/parallel_condition.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/runtime/c_abi.h"
 #include "loopsmith/support/error.h"
@@ -35,7 +36,8 @@ void Emitter::loop(const For& loop) {
   if (extent && (loop.loop_var->dtype.is_uint() ? *extent == 0 : *extent <= 0)) return;
 
   ++loop_depth_;
-  if (loop.kind == ForKind::parallel && !(extent && *extent == 1)) {
+  const bool is_alone = (extent && *extent == 1) || is_const_int(parallel_condition(loop), 0);
+  if (loop.kind == ForKind::parallel && !is_alone) {
     starts_threads_ = true;
     parallel_loop(loop);
   } else {
@@ -150,9 +152,17 @@ void Emitter::parallel_loop(const For& loop) {
   llvm::Value* data = context_field(pointer, offsetof(ls_context, parallel_for_data));
   auto* run_type = llvm::FunctionType::get(
       ir_.getInt32Ty(), {pointer, ir_.getInt64Ty(), ir_.getInt64Ty(), pointer, pointer}, false);
-  llvm::Value* code =
-      ir_.CreateCall(run_type, run, {data, int64(0), index(loop.extent).value, body, closure});
-  leave_if_failed(code);
+  llvm::Value* extent = index(loop.extent).value;
+  const auto in_threads = [&] {
+    leave_if_failed(ir_.CreateCall(run_type, run, {data, int64(0), extent, body, closure}));
+  };
+  const Expr condition = parallel_condition(loop);
+  if (is_const_int(condition, 1)) return in_threads();
+  in_either_case(value(condition), in_threads, [&] {
+    llvm::CallInst* alone = ir_.CreateCall(body, {closure, int64(0), extent});
+    alone->setIsNoInline();  // Its code is there once.
+    leave_if_failed(alone);
+  });
 }
 
 /// Emits the whole of this function, the body of a parallel loop of `outer`.

@@ -146,6 +146,34 @@ TEST(loop, runs_in_parallel_also_nested) {
   }
 }
 
+TEST(loop, runs_in_threads_under_a_condition) {
+  const auto n = size_var("n");
+  const auto out = decl_buffer({n}, i32, "out");
+  const auto i = var("i");
+  const Stmt loop = make(For{.loop_var = i,
+                             .min = 0,
+                             .extent = n,
+                             .kind = ForKind::parallel,
+                             .annotations = {{"parallel_if", n >= 100}},
+                             .body = store1(out, Expr(i) * 2, i)});
+  for (const char* target : {"llvm -mcpu=native", "c"}) {
+    for (const int size : {0, 1, 99, 100, 1000}) {
+      Kernel kernel(function_of({out}, loop), {}, target);
+      int loops_in_threads = 0;
+      kernel.context.parallel_for_data = &loops_in_threads;
+      kernel.context.parallel_for = [](void* data, std::int64_t begin, std::int64_t end,
+                                       ls_body body, void* closure) {
+        ++*static_cast<int*>(data);
+        return body(closure, begin, end);
+      };
+      std::vector<std::int32_t> values(static_cast<std::size_t>(size), -1);
+      EXPECT_EQ(kernel.tensor(values).run(), LS_OK);
+      for (int k = 0; k < size; ++k) EXPECT_EQ(values[static_cast<std::size_t>(k)], 2 * k);
+      EXPECT_EQ(loops_in_threads, size >= 100 ? 1 : 0) << target << " " << size;
+    }
+  }
+}
+
 std::string text_of_error(const Ptr<PrimFunc>& func) {
   return error_of([&] { (void)Kernel(func); }).what();
 }

@@ -9,6 +9,7 @@
 #include "loopsmith/codegen/unsupported.h"
 #include "loopsmith/ir/async_copy.h"
 #include "loopsmith/ir/math_functions.h"
+#include "loopsmith/ir/parallel_condition.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/support/source.h"
@@ -259,7 +260,8 @@ void CWriter::loop(const For& loop) {
   ++loop_depth_;
   const std::int64_t* extent = as_int(loop.extent);
   const bool is_parallel = loop.kind == ForKind::parallel && !module_.dialect.is_device;
-  if (is_parallel && !(extent && *extent == 1)) {
+  const bool is_alone = (extent && *extent == 1) || is_const_int(parallel_condition(loop), 0);
+  if (is_parallel && !is_alone) {
     parallel_loop(loop);
   } else {
     count_loop(loop, "0", index(loop.extent).text);
@@ -391,10 +393,14 @@ void CWriter::parallel_loop(const For& loop) {
   const std::string status = new_name("status");
   // Pointers to constant data lose their `const` here, and are only read there.
   line(fmt::format("struct {} {} = {{{}}};", name, closure, values));
-  line(
-      fmt::format("const int32_t {} = context->parallel_for(context->parallel_for_data, 0, {}, {}, "
-                  "&{});",
-                  status, index(loop.extent).text, name, closure));
+  const std::string extent = index(loop.extent).text;
+  std::string run = fmt::format("context->parallel_for(context->parallel_for_data, 0, {}, {}, &{})",
+                                extent, name, closure);
+  if (const Expr condition = parallel_condition(loop); !is_const_int(condition, 1)) {
+    run = fmt::format("{} ? {} : {}(&{}, 0, {})", value(condition).in(CLevel::compare), run, name,
+                      closure, extent);
+  }
+  line(fmt::format("const int32_t {} = {};", status, run));
   block(fmt::format("if ({} != LS_OK)", status), [&] { leave(status); });
 }
 

@@ -6,6 +6,7 @@
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/parallel_condition.h"
 #include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/atomic_updates.h"
@@ -15,6 +16,7 @@
 #include "loopsmith/schedule/legality/reassociation.h"
 #include "loopsmith/schedule/legality/shared_tiles.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/function_variables.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 
 namespace loopsmith {
@@ -136,9 +138,24 @@ Planned<LoopKindPlan> plan_concurrent(const Schedule& schedule, const LoopKindPl
 
 }  // namespace
 
-Planned<LoopKindPlan> plan_parallel(const Schedule& schedule, const LoopKindArguments& arguments) {
-  return plan_concurrent(schedule, {arguments.loop, ForKind::parallel}, Concurrency::in_threads,
-                         arguments.assume_independent);
+Planned<LoopKindPlan> plan_parallel(const Schedule& schedule, const ParallelArguments& arguments) {
+  LoopKindPlan plan{arguments.loop, ForKind::parallel};
+  if (arguments.condition) plan.condition = arguments.condition->value;
+  const Expr& condition = plan.condition;
+  if (condition.defined()) {
+    if (!condition.dtype().is_bool()) {
+      return Refusal{&condition_is_a_truth_value,
+                     {Argument(arguments.loop), Argument(Ref(condition)),
+                      Argument(to_string(condition.dtype()))}};
+    }
+    const PrimFunc& func =
+        *schedule.as<PrimFunc>(schedule.root(schedule.function_of(schedule.node(arguments.loop))));
+    if (const std::string read = read_beside_sizes(func, condition); !read.empty()) {
+      return Refusal{&condition_is_of_sizes,
+                     {Argument(arguments.loop), Argument(Ref(condition)), Argument(read)}};
+    }
+  }
+  return plan_concurrent(schedule, plan, Concurrency::in_threads, arguments.assume_independent);
 }
 
 Planned<LoopKindPlan> plan_vectorize(const Schedule& schedule, const LoopKindArguments& arguments) {
@@ -176,6 +193,9 @@ Nothing commit_loop_kind(Schedule& schedule, LoopKindPlan&& plan) {
   DependenceUpdate known(schedule, schedule.node(plan.loop));
   For& loop = schedule.set_kind(plan.loop, plan.kind, std::move(binding));
   loop.span = schedule.span_from(loop.span);
+  if (plan.condition.defined()) {
+    loop.annotations = loop.annotations.with(std::string(parallel_if_key), plan.condition);
+  }
   schedule.known_facts().set_independent_iterations(plan.loop, plan.has_independent_iterations);
   if (plan.kind != ForKind::unrolled) known.forget_lanes();
   known.keep();

@@ -3,6 +3,7 @@
 #pragma once
 #include "loopsmith/schedule/legality/legality.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/size_condition.h"
 
 namespace loopsmith {
 
@@ -14,6 +15,20 @@ struct LoopKindArguments {
       Parameter{"loop", &LoopKindArguments::loop},
       promise("assume_independent", &LoopKindArguments::assume_independent,
               "Takes an unknown dependence for none. A known one still refuses.")};
+};
+
+struct ParallelArguments {
+  LoopRV loop;
+  bool assume_independent = false;
+  std::optional<SizeCondition> condition = {};
+
+  static constexpr std::tuple parameters{
+      Parameter{"loop", &ParallelArguments::loop},
+      promise("assume_independent", &ParallelArguments::assume_independent,
+              "Takes an unknown dependence for none. A known one still refuses."),
+      Parameter{"condition", &ParallelArguments::condition,
+                "On the function's sizes: where it does not hold, the thread that comes to the "
+                "loop runs it alone."}};
 };
 
 struct UnrollArguments {
@@ -41,6 +56,7 @@ struct LoopKindPlan {
   std::string thread_axis = {};
   std::optional<Argument> reordered_reduction = {};
   bool has_independent_iterations = false;
+  Expr condition = {};   ///< Under which threads run it; null: always.
   bool selects = false;  ///< Branches inside become the updates that they are first.
 };
 
@@ -53,6 +69,13 @@ inline constexpr Condition threads_count_by_one{
 inline constexpr Condition thread_axis_is_free{
     "thread_axis_is_free", "loop {} is bound to {}, and one of it and loop {} is inside the other",
     "bind the loops of one nest to different axes"};
+inline constexpr Condition condition_is_of_sizes{
+    "condition_is_of_sizes",
+    "the condition of loop {} is {}, which reads {}, no size of the function",
+    "use numbers, parameters, and sizes of buffers that are parameters"};
+inline constexpr Condition condition_is_a_truth_value{"condition_is_a_truth_value",
+                                                      "the condition of loop {} is {}, of type {}",
+                                                      "compare it, as in n * m >= 10000"};
 inline constexpr Condition loop_is_not_left{
     "loop_is_not_left", "a break or return leaves loop {}: what runs is up to earlier iterations",
     "rewrite it as a condition on the loop's body"};
@@ -62,11 +85,13 @@ inline constexpr ResultChange updates_meet{
     "parallelize another loop, or split it by as many iterations as update one element, and "
     "parallelize the outer loop inside of the inner one"};
 inline constexpr const Condition* loop_kind_conditions[] = {&loop_is_not_left, &step_keeps_results};
+inline constexpr const Condition* parallel_conditions[] = {
+    &loop_is_not_left, &step_keeps_results, &condition_is_of_sizes, &condition_is_a_truth_value};
 inline constexpr const Condition* bind_conditions[] = {&thread_axis_exists, &threads_count_by_one,
                                                        &thread_axis_is_free, &step_keeps_results,
                                                        &loop_is_not_left};
 
-Planned<LoopKindPlan> plan_parallel(const Schedule& schedule, const LoopKindArguments& arguments);
+Planned<LoopKindPlan> plan_parallel(const Schedule& schedule, const ParallelArguments& arguments);
 Planned<LoopKindPlan> plan_vectorize(const Schedule& schedule, const LoopKindArguments& arguments);
 Planned<LoopKindPlan> plan_unroll(const Schedule& schedule, const UnrollArguments& arguments);
 Planned<LoopKindPlan> plan_bind(const Schedule& schedule, const BindArguments& arguments);
@@ -75,7 +100,7 @@ Nothing commit_loop_kind(Schedule& schedule, LoopKindPlan&& plan);
 inline constexpr Primitive parallel(PrimitiveDefinition{
     .name = "parallel",
     .doc = "Runs the iterations of a loop on several threads.",
-    .conditions = loop_kind_conditions,
+    .conditions = parallel_conditions,
     .plan = plan_parallel,
     .commit = commit_loop_kind,
 });

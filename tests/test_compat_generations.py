@@ -317,6 +317,12 @@ def test_options_of_the_first_generations(tvm: Any) -> None:
         tvm.build_config(dump_pass_ir=True)
 
 
+def test_attributes_of_a_computation_may_be_read_as_nodes(tvm: Any) -> None:
+    A = tvm.te.placeholder((8,), name="A")
+    op = tvm.te.compute((8,), lambda i: A[i], attrs={"lanes": 4, "kind": "copy"}).op
+    assert op.attrs["lanes"].value == op.attrs["lanes"] == 4 and "kind" in op.attrs
+
+
 def test_a_list_of_lowered_functions_is_one_module(tvm: Any) -> None:
     A = tvm.te.placeholder((8,), name="A")
     built = []

@@ -31,7 +31,8 @@ _WAYS = {
     "tvm.te.hybrid": "script reads loops; for all else, write @T.prim_func, and te.extern_primfunc",
     "tvm.IRModule.functions": "module[name] gives a function by its name",
     "tvm.build_config": "the options of build_config are offset_factor, data_alignment, "
-    "auto_unroll_max_step, unroll_explicit, disable_vectorize and add_lower_pass",
+    "auto_unroll_max_step, unroll_explicit, partition_const_loop, disable_vectorize and "
+    "add_lower_pass",
     "tvm.tir.ProducerRealize": "memory of a stage is allocated (tir.Allocate) and declared "
     "(tir.DeclBuffer)",
     "tvm.tir.any_dim": "write te.var() for a size that is not known",

@@ -22,7 +22,7 @@ from .expressions import (
     truth,
     type_annotation,
 )
-from .functions import attrs, indexed, name_of_function, specialize, with_attr
+from .functions import attrs, attrs_of_op, indexed, name_of_function, specialize, with_attr
 from .index_maps import inverse, is_equivalent, map_tensor, non_surjective_inverse
 from .kinds import axis_kind, loop_kind, ret_type, step_kind
 from .modules import (
@@ -115,6 +115,7 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.PrimFunc, "attrs", property(attrs)),
     (tir.PrimFunc, "ret_type", property(ret_type)),
     (tir.PrimFunc, "__getattr__", name_of_function),
+    (te.ComputeOp, "attrs", property(attrs_of_op)),
     (te.Tensor, "__getitem__", indexed("__getitem__")),
     (te.Tensor, "__call__", indexed("__call__")),
     (tir.PrimFunc, "specialize", specialize),

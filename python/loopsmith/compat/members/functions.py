@@ -57,7 +57,7 @@ def attribute(value: Any) -> Any:
 
 
 class IntAttribute(int):
-    """An integer attribute of a function, which programs before 0.15 read as a node."""
+    """An integer attribute, which programs before 0.15 read as a node."""
 
     @property
     def value(self) -> int:
@@ -68,12 +68,24 @@ class IntAttribute(int):
 _core_attrs: Any = vars(tir.PrimFunc)["attrs"]
 
 
-def attrs(func: Any) -> dict[str, Any] | None:
-    """Return the attributes of a function; None where it has none."""
-    attrs = _core_attrs.__get__(func)
+def as_read(attrs: dict[str, Any]) -> dict[str, Any]:
+    """Return attributes with integers that may be read as nodes."""
     return {
         key: IntAttribute(value) if type(value) is int else value for key, value in attrs.items()
-    } or None
+    }
+
+
+def attrs(func: Any) -> dict[str, Any] | None:
+    """Return the attributes of a function; None where it has none."""
+    return as_read(_core_attrs.__get__(func)) or None
+
+
+_attrs_of_op: Any = vars(te.ComputeOp)["attrs"]
+
+
+def attrs_of_op(op: Any) -> dict[str, Any]:
+    """Return the attributes of a computation."""
+    return as_read(_attrs_of_op.__get__(op))
 
 
 def name_of_function(func: Any, name: str) -> Any:

@@ -13,12 +13,15 @@ from .transform import PassContext
 
 __all__ = ["build_config", "decl_tensor_intrin"]
 
-_UNROLLING = {"auto_unroll_max_step": "auto_max_step", "unroll_explicit": "explicit_unroll"}
+_OPTIONS_OF_PASSES = {
+    "auto_unroll_max_depth": ("tir.UnrollLoop", "auto_max_depth"),
+    "auto_unroll_max_step": ("tir.UnrollLoop", "auto_max_step"),
+    "partition_const_loop": ("tir.LoopPartition", "partition_const_loop"),
+    "unroll_explicit": ("tir.UnrollLoop", "explicit_unroll"),
+}
 _BUFFERS = ("offset_factor", "data_alignment")
 
 _WITHOUT_EFFECT = {
-    # Loops are cut where vectors or masks gain by it, and other passes tell by themselves.
-    "partition_const_loop": (True, False),
     "dump_pass_ir": (False,),
     "restricted_func": (True,),
     "detect_global_barrier": (False,),
@@ -35,14 +38,16 @@ def build_config(**options: Any) -> PassContext:
     ----------
     options
         ``offset_factor`` and ``data_alignment`` of the buffers that intrinsics declare,
-        ``auto_unroll_max_step`` and ``unroll_explicit``, ``disable_vectorize``, ``add_lower_pass``.
+        ``auto_unroll_max_step`` and ``unroll_explicit``, ``partition_const_loop``,
+        ``disable_vectorize``, ``add_lower_pass``.
         Whoever passes another one is told that it is not provided.
     """
     config: dict[str, Any] = {}
     buffers: dict[str, Any] = {}
     for name, value in options.items():
-        if name in _UNROLLING:
-            config.setdefault("tir.UnrollLoop", {})[_UNROLLING[name]] = value
+        if name in _OPTIONS_OF_PASSES:
+            which, option = _OPTIONS_OF_PASSES[name]
+            config.setdefault(which, {})[option] = value
         elif name in _BUFFERS:
             buffers[name] = value
         elif name in ("disable_vectorize", "add_lower_pass"):

@@ -98,9 +98,11 @@ double precision_of(DLDataType type) {
                          : std::numeric_limits<float>::epsilon();
 }
 
-std::string difference_of(const NDArray& expected, const NDArray& got, std::size_t number) {
+std::string difference_of(const NDArray& expected, const NDArray& got, std::size_t number,
+                          bool is_exact) {
   const auto bytes = static_cast<std::size_t>(bytes_of(expected));
   if (bytes == 0 || std::memcmp(bytes_in(expected), bytes_in(got), bytes) == 0) return {};
+  if (is_exact) return fmt::format("argument {} differs in some bits", number);
   const double tolerance = std::sqrt(precision_of(expected.dtype()));
   double largest = 0;
   with_floats(expected, got, [&](std::int64_t, double a, double) {
@@ -255,16 +257,24 @@ std::vector<NDArray> random_arguments(const PrimFunc& func, std::uint64_t seed) 
   return made;
 }
 
-std::string difference(const std::vector<NDArray>& expected, const std::vector<NDArray>& got) {
+double median(std::vector<double> samples) {
+  if (samples.empty()) return std::numeric_limits<double>::infinity();
+  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+  std::ranges::nth_element(samples, middle);
+  return *middle;
+}
+
+std::string difference(const std::vector<NDArray>& expected, const std::vector<NDArray>& got,
+                       bool is_exact) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    std::string found = difference_of(expected[i], got[i], i);
+    std::string found = difference_of(expected[i], got[i], i, is_exact);
     if (!found.empty()) return found;
   }
   return {};
 }
 
-Workload::Workload(const std::vector<NDArray>& arguments, const Module& program)
-    : arguments_(copies_of(arguments)), expected_(results(program)) {}
+Workload::Workload(const std::vector<NDArray>& arguments, const Module& program, bool is_exact)
+    : arguments_(copies_of(arguments)), expected_(results(program)), is_exact_(is_exact) {}
 
 std::vector<NDArray> Workload::results(const Module& program) const {
   std::vector<NDArray> arrays = copies_of(arguments_);
@@ -277,7 +287,7 @@ Outcome Workload::measure(const Module& program, double best, const ChildLimits&
     const auto begin = std::chrono::steady_clock::now();
     const std::vector<NDArray> arrays = results(program);
     const double first = seconds_since(begin);
-    if (std::string wrong = difference(expected_, arrays); !wrong.empty()) {
+    if (std::string wrong = difference(expected_, arrays, is_exact_); !wrong.empty()) {
       return {.failure = "wrong result: " + wrong};
     }
     if (first > 10 * best + 1e-3) return {.samples = {first}};
@@ -307,7 +317,7 @@ Outcome Workload::duel(const Module& program, const Module& other, int repeat,
 
 Outcome Workload::check(const Module& program, const ChildLimits& limits) const {
   const auto task = [&]() -> Outcome {
-    const std::string wrong = difference(expected_, results(program));
+    const std::string wrong = difference(expected_, results(program), is_exact_);
     return {.failure = wrong.empty() ? wrong : "wrong result: " + wrong};
   };
   return in_child(task, limits);

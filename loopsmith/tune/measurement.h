@@ -11,6 +11,9 @@
 
 namespace loopsmith::tune {
 
+/// The one in the middle; infinity where there is none.
+double median(std::vector<double> samples);
+
 /// Arrays with random numbers for the parameters of a function: floats are normally distributed,
 /// those of 16 bits from 0.5 to 1, of both signs, integers are 0 to 9, all others 0. Throws a
 /// UserError where a size is no constant, or a parameter no tensor.
@@ -18,8 +21,10 @@ std::vector<NDArray> random_arguments(const PrimFunc& func, std::uint64_t seed);
 
 /// Where results differ by more than rounding may: floats of 16, 32 and 64 bits differ by the
 /// square root of their type's precision, of the element and of the largest one in the array, as
-/// sums are regrouped, no more; all others are equal. Empty where they do not.
-std::string difference(const std::vector<NDArray>& expected, const std::vector<NDArray>& got);
+/// sums are regrouped, no more; all others are equal, and floats too where that `is_exact`. Empty
+/// where they do not.
+std::string difference(const std::vector<NDArray>& expected, const std::vector<NDArray>& got,
+                       bool is_exact = false);
 
 /// What a child process has found out.
 struct Outcome {
@@ -37,8 +42,9 @@ struct ChildLimits {
 /// What programs are called with, and what they have to give.
 class Workload {
  public:
-  /// The program is called once, here, for what it gives. Arguments stay as they are.
-  Workload(const std::vector<NDArray>& arguments, const Module& program);
+  /// The program is called once, here, for what it gives, to the bit where that `is_exact`.
+  /// Arguments stay as they are.
+  Workload(const std::vector<NDArray>& arguments, const Module& program, bool is_exact = false);
 
   /// Checks and measures a program; one that cannot be quicker than `best` is measured once.
   Outcome measure(const Module& program, double best, const ChildLimits& limits) const;
@@ -53,6 +59,7 @@ class Workload {
 
   std::vector<NDArray> arguments_;
   std::vector<NDArray> expected_;
+  bool is_exact_;
 };
 
 }  // namespace loopsmith::tune

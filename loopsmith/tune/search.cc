@@ -53,15 +53,27 @@ void in_threads(std::size_t count, const std::function<void(std::size_t)>& task)
   if (failure) std::rethrow_exception(failure);
 }
 
-Search::Search(Ptr<PrimFunc> func, Space space, const CpuModel& machine, std::uint64_t seed,
-               bool is_concurrent, std::vector<Decisions> starts, Substitution sizes)
+Model model_of(const CpuModel& machine, Substitution sizes) {
+  return [machine, sizes = std::move(sizes)](const Ptr<PrimFunc>& func) {
+    LowerOptions options;
+    options.vector_bits = machine.vector_bytes * 8;
+    const Stmt body = sizes.empty() ? func->body : substitute(func->body, sizes);
+    return estimate(with_body(func, body), machine, options);
+  };
+}
+
+Search::Search(Ptr<PrimFunc> func, Space space, std::uint64_t seed, bool is_concurrent,
+               SearchParts parts)
     : func_(std::move(func)),
       space_(std::move(space)),
-      machine_(machine),
       random_(seed),
       is_concurrent_(is_concurrent),
-      starts_(std::move(starts)),
-      sizes_(std::move(sizes)) {}
+      parts_(std::move(parts)) {}
+
+Decisions Search::changed(const Trace& parent) {
+  if (parts_.mutator) return parts_.mutator(decisions_of(parent), random_());
+  return mutated(parent, random_).value_or(Decisions());
+}
 
 Search::Plan Search::plan(const std::vector<Trace>& parents) {
   std::uniform_real_distribution<double> share(0, 1);
@@ -73,7 +85,7 @@ Search::Plan Search::plan(const std::vector<Trace>& parents) {
   std::discrete_distribution<std::size_t> choose(weights.begin(), weights.end());
   const Trace& parent = parents[choose(random_)];
   made.decisions = share(random_) < mutated_share
-                       ? mutated(parent, random_).value_or(Decisions())
+                       ? changed(parent)
                        : crossed(parent, parents[choose(random_)], random_);
   return made;
 }
@@ -85,10 +97,7 @@ std::optional<Candidate> Search::carry_out(const Plan& plan) const {
     space_(schedule);
     Candidate made{.trace = schedule.trace(), .func = schedule.func(), .hash = {}};
     made.hash = to_string(structural_hash(made.func));
-    LowerOptions options;
-    options.vector_bits = machine_.vector_bytes * 8;
-    const Stmt body = sizes_.empty() ? made.func->body : substitute(made.func->body, sizes_);
-    made.predicted = estimate(with_body(made.func, body), machine_, options);
+    made.predicted = parts_.model(made.func);
     return made;
   } catch (const UserError&) {
     return {};  // What was drawn is no schedule, or it cannot be lowered.
@@ -120,7 +129,7 @@ void Search::breed(const std::vector<Trace>& parents, std::size_t size,
 
 std::vector<Candidate> Search::take_starts() {
   std::vector<Candidate> found;
-  for (Decisions& decisions : std::exchange(starts_, {})) {
+  for (Decisions& decisions : std::exchange(parts_.starts, {})) {
     auto candidate = carry_out({.seed = 1, .decisions = std::move(decisions)});
     if (candidate && known_.insert(candidate->hash).second) {
       found.push_back(*std::move(candidate));

@@ -23,6 +23,19 @@ struct Candidate {
   double predicted = 0;  ///< Seconds of a call, about.
 };
 
+/// Seconds of a call of a scheduled function, about.
+using Model = std::function<double(const Ptr<PrimFunc>&)>;
+/// The model of a processor, for values of symbolic sizes.
+Model model_of(const CpuModel& machine, Substitution sizes = {});
+
+/// What may be other than it is.
+struct SearchParts {
+  Model model;
+  /// Other decisions for those of a candidate, with what a seed gives; none: `mutated`.
+  std::function<Decisions(const Decisions& decided, std::uint64_t seed)> mutator = {};
+  std::vector<Decisions> starts = {};  ///< What is tried first.
+};
+
 /// Does something with each number below `count`, in as many threads as the process may use.
 void in_threads(std::size_t count, const std::function<void(std::size_t)>& task);
 
@@ -34,10 +47,9 @@ void in_threads(std::size_t count, const std::function<void(std::size_t)>& task)
 /// proposed is not proposed again. The same with any number of threads.
 class Search {
  public:
-  /// Several threads draw from a space that `is_concurrent`. What `starts` decide is tried first.
-  /// Times are predicted for `sizes`, the values of symbolic ones.
-  Search(Ptr<PrimFunc> func, Space space, const CpuModel& machine, std::uint64_t seed,
-         bool is_concurrent, std::vector<Decisions> starts = {}, Substitution sizes = {});
+  /// Where it `is_concurrent`, several threads draw from the space, and predict.
+  Search(Ptr<PrimFunc> func, Space space, std::uint64_t seed, bool is_concurrent,
+         SearchParts parts);
 
   /// The next candidates, at most `size`; none where nothing new is found any more.
   std::vector<Candidate> next_batch(std::size_t size);
@@ -55,18 +67,17 @@ class Search {
   };
 
   Plan plan(const std::vector<Trace>& parents);
-  /// The candidates of `starts_`, which are not drawn again.
+  Decisions changed(const Trace& parent);
+  /// The candidates of the starts, which are not drawn again.
   std::vector<Candidate> take_starts();
   std::optional<Candidate> carry_out(const Plan& plan) const;
   void breed(const std::vector<Trace>& parents, std::size_t size, std::vector<Candidate>& pool);
 
   Ptr<PrimFunc> func_;
   Space space_;
-  CpuModel machine_;
   std::mt19937_64 random_;
   bool is_concurrent_;
-  std::vector<Decisions> starts_;
-  Substitution sizes_;
+  SearchParts parts_;
   std::set<std::string> known_;
   std::vector<Measured> measured_;  ///< The quickest first.
 };

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <optional>
 
 #include "loopsmith/schedule/schedule.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/tune/measurement.h"
 #include "loopsmith/tune/search.h"
+#include "loopsmith/tune/spaces/fixed_order.h"
 #include "loopsmith/tune/spaces/generated.h"
 #include "loopsmith/tune/spaces/space.h"
 
@@ -20,13 +22,6 @@ constexpr std::size_t finalists = 3;
 constexpr int duel_samples = 20;
 constexpr double check_factor = 10;  ///< How much longer the program as it is written may take.
 
-double median(std::vector<double> samples) {
-  if (samples.empty()) return std::numeric_limits<double>::infinity();
-  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
-  std::ranges::nth_element(samples, middle);
-  return *middle;
-}
-
 /// A space, and what is tried of it first.
 struct StartedSpace {
   Space space;
@@ -34,8 +29,10 @@ struct StartedSpace {
   std::vector<Decisions> starts = {};
 };
 
-/// The space of a program for which none is given; it starts with the default schedule.
+/// The space of a program for which none is given; it starts with the default schedule, which no
+/// lock of numerics leaves as it is.
 StartedSpace own_space(const Ptr<PrimFunc>& func, const SearchOptions& options) {
+  if (options.numerics != Numerics::free) return {generated_space, true};
   tir::Schedule by_default = tir::default_schedule(func, options.target, true, options.build);
   Trace trace = by_default.engine().trace();
   Decisions decisions = decisions_of(trace);
@@ -50,6 +47,30 @@ StartedSpace space_of(const std::function<void(tir::Schedule&)>& steps) {
     steps(face);
     schedule = std::move(face.engine());
   }};
+}
+
+/// A space whose steps keep results to the bit, as a lock asks for.
+Space locked(Space space, Numerics numerics) {
+  if (numerics == Numerics::free) return space;
+  return [space = std::move(space), numerics](Schedule& schedule) {
+    if (numerics == Numerics::reproducible) fix_order(schedule);
+    schedule.allow_reassociation(false);
+    space(schedule);
+  };
+}
+
+Ptr<PrimFunc> as_scheduled(const Ptr<PrimFunc>& func) {
+  return with_attr(func, "tir.is_scheduled", Expr(1));
+}
+
+/// What candidates are compared with, and have to beat.
+Ptr<PrimFunc> reference_of(const Ptr<PrimFunc>& func, const SearchOptions& options) {
+  if (options.numerics == Numerics::free) {
+    return schedule_by_rule(func, options.target, options.build);
+  }
+  Schedule schedule(func, 1);
+  if (options.numerics == Numerics::reproducible) fix_order(schedule);
+  return as_scheduled(schedule.func());
 }
 
 void require_processor(const Target& target) {
@@ -80,13 +101,16 @@ class Tuner {
   Tuner(const Ptr<PrimFunc>& func, const StartedSpace& space, const SearchOptions& options)
       : func_(func),
         options_(options),
-        limits_{.seconds = options.trial_seconds},
-        by_default_(build(func, options.target, options.build)),
-        workload_(
-            options.arguments.empty() ? random_arguments(*func, options.seed) : options.arguments,
-            by_default_),
-        search_(func, space.space, cpu_model_of(options.target, options.build), options.seed,
-                space.is_concurrent, space.starts, sizes_of(*func, options.arguments)) {}
+        limits_{.seconds = options.trial_seconds, .bytes = options.trial_bytes},
+        reference_(reference_of(func, options)),
+        by_default_(compile(reference_)),
+        search_(func, locked(space.space, options.numerics), options.seed,
+                space.is_concurrent && !options.model, parts_of(space)) {
+    if (options.runner) return;
+    workload_.emplace(
+        options.arguments.empty() ? random_arguments(*func, options.seed) : options.arguments,
+        by_default_, options.numerics != Numerics::free);
+  }
 
   Best run() {
     const auto begin = std::chrono::steady_clock::now();
@@ -95,7 +119,7 @@ class Tuner {
              options_.seconds;
     };
     const auto wanted = static_cast<std::size_t>(std::max(options_.trials, 0));
-    while (trials_.size() < wanted && has_time()) {
+    while (trials_.size() < wanted && has_time() && in_vain_ < options_.patience) {
       const auto batch = search_.next_batch(std::min(batch_size, wanted - trials_.size()));
       if (batch.empty()) break;
       try_batch(batch, has_time);
@@ -110,14 +134,55 @@ class Tuner {
     double seconds = std::numeric_limits<double>::infinity();
   };
 
+  SearchParts parts_of(const StartedSpace& space) const {
+    const Model model = options_.model ? options_.model
+                                       : model_of(cpu_model_of(options_.target, options_.build),
+                                                  sizes_of(*func_, options_.arguments));
+    return {.model = model, .mutator = options_.mutator, .starts = space.starts};
+  }
+
   Module compile(const Ptr<PrimFunc>& func) const {
-    return build(with_attr(func, "tir.is_scheduled", Expr(1)), options_.target, options_.build);
+    return build(as_scheduled(func), options_.target, options_.build);
+  }
+
+  /// What the runner says of a scheduled function.
+  Outcome run(const Ptr<PrimFunc>& func) const {
+    Outcome outcome;
+    try {
+      outcome.samples = options_.runner(func);
+    } catch (const UserError& error) {
+      outcome.failure = error.what();
+    }
+    const double seconds = median(outcome.samples);
+    if (outcome.failure.empty() && !(std::isfinite(seconds) && seconds > 0)) {
+      outcome.failure = "the runner gave no time: it returns seconds, more than 0";
+    }
+    return outcome;
+  }
+
+  Outcome measure(const Tried& tried) const {
+    if (options_.runner) return run(tried.candidate.func);
+    return workload_->measure(*tried.module, quickest_seconds(), limits_);
+  }
+
+  /// Measures a candidate beside what it has to beat.
+  Outcome duel(const Tried& tried) const {
+    if (!options_.runner) {
+      ChildLimits limits = limits_;
+      limits.seconds *= duel_samples;
+      return workload_->duel(*tried.module, by_default_, duel_samples, limits);
+    }
+    Outcome outcome = run(tried.candidate.func);
+    Outcome other = run(reference_);
+    outcome.others = std::move(other.samples);
+    if (outcome.failure.empty()) outcome.failure = std::move(other.failure);
+    return outcome;
   }
 
   void try_batch(const std::vector<Candidate>& batch, const std::function<bool()>& has_time) {
     std::vector<std::optional<Module>> modules(batch.size());
     std::vector<std::string> failures(batch.size());
-    in_threads(batch.size(), [&](std::size_t i) {
+    in_threads(options_.runner ? 0 : batch.size(), [&](std::size_t i) {
       try {
         modules[i] = compile(batch[i].func);
       } catch (const UserError& error) {
@@ -125,14 +190,15 @@ class Tuner {
       }
     });
     for (std::size_t i = 0; i < batch.size() && has_time(); ++i) {
-      Outcome outcome{.failure = failures[i]};
-      if (modules[i]) outcome = workload_.measure(*modules[i], quickest_seconds(), limits_);
       Tried tried{batch[i], modules[i]};
+      Outcome outcome{.failure = failures[i]};
+      if (outcome.failure.empty()) outcome = measure(tried);
       if (outcome.failure.empty()) tried.seconds = median(outcome.samples);
       trials_.push_back({.trace = batch[i].trace.as_json(),
                          .predicted = batch[i].predicted,
                          .seconds = tried.seconds,
                          .failure = outcome.failure});
+      in_vain_ = tried.seconds < 0.99 * quickest_seconds() ? 0 : in_vain_ + 1;
       if (!outcome.failure.empty()) continue;
       search_.learn(batch[i], tried.seconds);
       const auto place = std::ranges::upper_bound(quickest_, tried.seconds, {}, &Tried::seconds);
@@ -148,49 +214,69 @@ class Tuner {
   /// The one of the finalists that is quickest beside the default schedule, and is right.
   Best best() {
     const Tried* found = nullptr;
-    double seconds = 0, default_seconds = 0, share = std::numeric_limits<double>::infinity();
-    BuildOptions plain = options_.build;
-    plain.default_schedule = false;
-    const Module as_written = build(func_, options_.target, plain);
+    Outcome last;
+    double share = std::numeric_limits<double>::infinity();
     for (const Tried& tried : quickest_) {
-      const Outcome outcome = workload_.duel(*tried.module, by_default_, duel_samples,
-                                             {.seconds = options_.trial_seconds * duel_samples});
-      const double own = median(outcome.samples), other = median(outcome.others);
-      if (!outcome.failure.empty() || own / other >= share) continue;
+      Outcome outcome = duel(tried);
+      const double own = median(outcome.samples) / median(outcome.others);
+      if (!outcome.failure.empty() || own >= share) continue;
       found = &tried;
-      seconds = own;
-      default_seconds = other;
-      share = own / other;
+      last = std::move(outcome);
+      share = own;
     }
     require(found != nullptr, ErrorKind::schedule, "search_finds_a_schedule",
             hint("ask for more trials, or for another space; trials tell what failed"), {},
             "search: none of {} candidates could be measured{}", trials_.size(),
             trials_.empty() ? "" : ": " + trials_.back().failure);
-    const Outcome check =
-        workload_.check(as_written, {.seconds = options_.trial_seconds * check_factor});
+    const Outcome check = check_reference();
     require(!check.failure.starts_with("wrong"), ErrorKind::schedule, "search_keeps_results",
             hint("numbers of both signs differ by rounding; pass other arguments"), {},
             "search: the program as it is written gives other results: {}", check.failure);
     Schedule schedule(func_, 1);
     found->candidate.trace.apply_to(schedule);
     return {.schedule = tir::Schedule(std::make_unique<Schedule>(std::move(schedule))),
-            .seconds = seconds,
-            .default_seconds = default_seconds,
+            .seconds = median(last.samples),
+            .default_seconds = median(last.others),
+            .samples = std::move(last.samples),
+            .default_samples = std::move(last.others),
             .trials = std::move(trials_),
             .is_checked = check.failure.empty()};
+  }
+
+  /// Compares what candidates are compared with and the program as it is written, which is the same
+  /// under a lock.
+  Outcome check_reference() const {
+    if (options_.runner) return {.failure = "who measures elsewhere compares, too"};
+    if (options_.numerics != Numerics::free) return {};
+    BuildOptions plain = options_.build;
+    plain.default_schedule = false;
+    ChildLimits limits = limits_;
+    limits.seconds *= check_factor;
+    return workload_->check(build(func_, options_.target, plain), limits);
   }
 
   Ptr<PrimFunc> func_;
   const SearchOptions& options_;
   ChildLimits limits_;
+  Ptr<PrimFunc> reference_;
   Module by_default_;
-  Workload workload_;
+  std::optional<Workload> workload_;
   Search search_;
   std::vector<Trial> trials_;
+  int in_vain_ = 0;  ///< So many of the last ones were not quicker.
   std::vector<Tried> quickest_;
 };
 
 }  // namespace
+
+bool Best::is_quicker() const {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < std::min(samples.size(), default_samples.size()); ++i) {
+    ratios.push_back(default_samples[i] / samples[i]);
+  }
+  std::ranges::sort(ratios);
+  return !ratios.empty() && ratios[ratios.size() / 10] > 1;
+}
 
 Best search(const Ptr<PrimFunc>& func, const SearchOptions& options) {
   require_processor(options.target);

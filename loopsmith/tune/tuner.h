@@ -12,6 +12,21 @@
 
 namespace loopsmith::tune {
 
+/// What a sample of a schedule decided: the primitive, and a number, the place of a candidate, or a
+/// list of factors.
+using Decision = std::pair<std::string, Argument>;
+/// Returns other decisions for those of a candidate, with what a seed gives. What a sample may not
+/// decide is drawn.
+using Mutator =
+    std::function<std::vector<Decision>(const std::vector<Decision>& decided, std::uint64_t seed)>;
+
+/// Which results a schedule has to give.
+enum class Numerics {
+  free,          ///< Those of the program, but for rounding.
+  strict,        ///< Those of the program as it is written, to the bit.
+  reproducible,  ///< To the bit those of one order of each reduction, which is quick everywhere.
+};
+
 /// What a search is given. All may be left out.
 struct SearchOptions {
   Target target = Target("llvm -mcpu=native");
@@ -26,6 +41,17 @@ struct SearchOptions {
   /// What candidates are called with; none: random numbers, for programs of constant sizes.
   std::vector<NDArray> arguments = {};
   BuildOptions build = {};
+  std::int64_t trial_bytes = std::int64_t{4} << 30;  ///< What the process of one may take.
+  /// It ends after so many candidates in a row that were not 1 % quicker.
+  int patience = std::numeric_limits<int>::max();
+  /// Locked, the program without a schedule is what is to be beaten.
+  Numerics numerics = Numerics::free;
+  /// Ranks candidates: seconds of a call, in any unit; none: a model of the processor.
+  std::function<double(const Ptr<PrimFunc>&)> model = {};
+  Mutator mutator = {};  ///< Changes decisions of the quickest; none: one of them.
+  /// Measures: seconds of some calls of a scheduled function; it throws a UserError where that
+  /// fails. None: child processes of this one, which compare results, too.
+  std::function<std::vector<double>(const Ptr<PrimFunc>&)> runner = {};
 };
 
 /// A candidate that was tried.
@@ -38,9 +64,11 @@ struct Trial {
 
 /// What a search has found.
 struct Best {
-  tir::Schedule schedule;      ///< The quickest of the space.
-  double seconds = 0;          ///< Of a call with it,
-  double default_seconds = 0;  ///< and with the default schedule, measured in turns with it.
+  tir::Schedule schedule;       ///< The quickest of the space.
+  double seconds = 0;           ///< Of a call with it,
+  double default_seconds = 0;   ///< and with the default schedule, measured in turns with it.
+  std::vector<double> samples;  ///< Seconds of calls in the last measurement,
+  std::vector<double> default_samples;  ///< each beside one of the default schedule.
   std::vector<Trial> trials;
   /// False where the program as it is written took too long to compare results with it; they are
   /// those of the default schedule in any case.
@@ -48,6 +76,12 @@ struct Best {
 
   /// True where `build` without a schedule gives quicker code.
   bool default_is_quicker() const { return default_seconds < seconds; }
+  /// Whether nine tenths of the pairs of samples say that this schedule is quicker: more than
+  /// noise.
+  bool is_quicker() const;
+  /// Which choices mattered, those that did most first: a line each, with the median times of the
+  /// quickest decision and of the slowest. Compared are the trials with the steps of the best one.
+  std::string explain() const;
 };
 
 /// Searches a space for the schedule of a program that is quickest on this machine. Candidates are

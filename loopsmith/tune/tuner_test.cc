@@ -6,6 +6,7 @@
 #include <csignal>
 #include <set>
 
+#include "loopsmith/ir/script_text.h"
 #include "loopsmith/schedule/schedule.h"
 #include "loopsmith/script/parse.h"
 #include "loopsmith/support/testing/refusal.h"
@@ -65,6 +66,9 @@ TEST(Tuner, searches_the_space_that_it_is_given) {
   const Best best = search(product(), options);
   EXPECT_EQ(best.trials.size(), 2U);  // There are no more programs in it.
   EXPECT_NE(best.schedule.trace().find("vectorize"), std::string::npos);
+  const std::string said = best.explain();
+  EXPECT_NE(said.find(" times: v"), std::string::npos) << said;
+  EXPECT_NE(said.find("sample_categorical(candidates=[8, 16]"), std::string::npos) << said;
 }
 
 TEST(Tuner, searches_what_a_schedule_left_open) {
@@ -73,6 +77,84 @@ TEST(Tuner, searches_what_a_schedule_left_open) {
   sch.split(loops[0], {infer, sch.sample_categorical({2, 4, 8}, {0.4, 0.3, 0.3})});
   const Best best = search(sch, {.trials = 10});
   EXPECT_EQ(best.trials.size(), 3U);
+}
+
+/// The sum of each row, which vectors sum in another order.
+Ptr<PrimFunc> row_sums() {
+  return parse_function(
+      "@T.prim_func\n"
+      "def main(A: T.Buffer((16, 512), \"float32\"), B: T.Buffer((16,), \"float32\")):\n"
+      "    for i, k in T.grid(16, 512):\n"
+      "        with T.block(\"B\"):\n"
+      "            vi, vk = T.axis.remap(\"SR\", [i, k])\n"
+      "            with T.init():\n"
+      "                B[vi] = T.float32(0)\n"
+      "            B[vi] = B[vi] + A[vi, vk]\n");
+}
+
+/// Whether two functions give the same bits; the first is compiled as it is.
+bool agree_to_the_bit(const Ptr<PrimFunc>& as_it_is, const tir::Schedule& schedule) {
+  BuildOptions plain;
+  plain.default_schedule = false;
+  const Workload workload(random_arguments(*as_it_is, 5),
+                          build(as_it_is, Target("llvm -mcpu=native"), plain), true);
+  return workload.check(build(schedule), {}).failure.empty();
+}
+
+TEST(Tuner, keeps_bits_under_a_lock) {
+  const Best strict = search(row_sums(), {.trials = 6, .seed = 2, .numerics = Numerics::strict});
+  for (const Trial& trial : strict.trials) EXPECT_EQ(trial.failure, "");
+  EXPECT_TRUE(strict.is_checked);
+  EXPECT_TRUE(agree_to_the_bit(row_sums(), strict.schedule));
+  // One order for whichever wins, which is not that of the program.
+  const Best other =
+      search(row_sums(), {.trials = 6, .seed = 2, .numerics = Numerics::reproducible});
+  for (const Trial& trial : other.trials) EXPECT_EQ(trial.failure, "");
+  EXPECT_NE(other.schedule.trace().find("rfactor"), std::string::npos);
+  EXPECT_FALSE(agree_to_the_bit(row_sums(), other.schedule));
+}
+
+TEST(Tuner, asks_who_ranks_changes_and_measures) {
+  int ranked = 0, changed = 0;
+  SearchOptions options{.trials = 40, .seed = 1};
+  options.model = [&](const Ptr<PrimFunc>&) { return static_cast<double>(++ranked); };
+  options.mutator = [&](const std::vector<Decision>& decided, std::uint64_t) {
+    ++changed;
+    return decided;
+  };
+  options.runner = [](const Ptr<PrimFunc>& func) -> std::vector<double> {
+    const auto length = static_cast<double>(script(func).size());
+    return {length, length, length};  // Nothing is compiled.
+  };
+  const Best best = search(product(), options);
+  EXPECT_GT(ranked, 40);
+  EXPECT_GT(changed, 0);
+  EXPECT_FALSE(best.is_checked);
+  for (const Trial& trial : best.trials) EXPECT_LE(best.seconds, trial.seconds);
+  EXPECT_EQ(best.is_quicker(), best.seconds < best.default_seconds);
+  options.patience = 3;
+  options.runner = [](const Ptr<PrimFunc>&) -> std::vector<double> { return {1.0}; };
+  const Best same = search(product(), options);
+  EXPECT_LT(same.trials.size(), 16U);
+  EXPECT_FALSE(same.is_quicker());
+  options.runner = [](const Ptr<PrimFunc>&) -> std::vector<double> { return {}; };
+  EXPECT_EQ(::loopsmith::testing::refusal([&] { search(product(), options); }).substr(0, 30),
+            "search_finds_a_schedule: searc");
+}
+
+TEST(Tuner, limits_what_a_candidate_takes) {
+  // 84 MB, of which the process of a candidate makes a copy: more than any arena has in store.
+  const Ptr<PrimFunc> func = parse_function(
+      "@T.prim_func\n"
+      "def main(A: T.Buffer((10485760,), \"int64\")):\n"
+      "    for i in range(64):\n"
+      "        A[i] = A[i] + T.int64(1)\n");
+  SearchOptions options{.trials = 1};
+  options.trial_bytes = 1 << 20;
+  const std::string said = ::loopsmith::testing::refusal([&] { search(func, options); });
+  EXPECT_NE(said.find("none of 1 candidates could be measured: array: no memory for shape"),
+            std::string::npos)
+      << said;
 }
 
 TEST(Tuner, says_which_arguments_it_cannot_draw) {
@@ -133,9 +215,9 @@ TEST(Measurement, lets_sums_of_halves_be_regrouped) {
 }
 
 TEST(Search, proposes_each_program_once_and_the_same_with_any_number_of_threads) {
-  const CpuModel machine = cpu_model_of(Target("llvm -mcpu=native"));
-  Search concurrent(product(), generated_space, machine, 7, true);
-  Search alone(product(), generated_space, machine, 7, false);
+  const Model model = model_of(cpu_model_of(Target("llvm -mcpu=native")));
+  Search concurrent(product(), generated_space, 7, true, {model});
+  Search alone(product(), generated_space, 7, false, {model});
   std::set<std::string> programs;
   for (int round = 0; round < 2; ++round) {
     const auto batch = concurrent.next_batch(5), same = alone.next_batch(5);

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -174,3 +176,62 @@ def test_an_index_of_a_dimension_that_is_broadcast_may_leave_it():
     np.testing.assert_array_equal(b, np.full(4, 2))
     with pytest.raises(ls.CallError, match="reads index m - 1 of dimension 0, which has n elem"):
         function(np.ones(3, "float32"), b)
+
+
+def of_two_sizes(body: str, parameters: str = "") -> Any:
+    head = (
+        f"@T.prim_func\ndef f({parameters}a: T.handle, b: T.handle):\n"
+        "    n, m = T.int32(), T.int32()\n"
+        "    A = T.match_buffer(a, (n,), 'float32')\n"
+        "    B = T.match_buffer(b, (m,), 'float32')\n"
+    )
+    return ls.build(from_source(head + body))
+
+
+BLOCK = (
+    "    for i in range(n):\n"
+    "        with T.block('B'):\n"
+    "            v = T.axis.spatial(n, i)\n"
+    "            T.where({})\n"
+    "            B[v] = A[v]\n"
+)
+
+
+@pytest.mark.parametrize("condition", ["n <= m", "i < n and n <= m", "n <= m and 0 < n"])
+def test_a_condition_of_sizes_guards_a_block(condition: str) -> None:
+    function = of_two_sizes(BLOCK.format(condition))
+    for n, m in [(8, 3), (3, 8), (0, 2)]:
+        b = np.zeros(m, "float32")
+        function(np.ones(n, "float32"), b)
+        np.testing.assert_array_equal(b, np.arange(m) < n if n <= m else np.zeros(m))
+
+
+def test_a_condition_of_sizes_that_holds_guards_nothing() -> None:
+    function = of_two_sizes(BLOCK.format("2 <= m"))
+    function(np.ones(3, "float32"), np.zeros(1, "float32"))
+    with pytest.raises(ls.CallError, match="writes index n - 1 of dimension 0, which has m elem"):
+        function(np.ones(3, "float32"), np.zeros(2, "float32"))
+
+
+@pytest.mark.parametrize("leave", ["return", "T.evaluate(T.ret(0))"])
+def test_a_function_that_may_have_been_left_asks_for_nothing(leave: str) -> None:
+    rest = "    for i in range(n):\n        B[i] = A[i]\n"
+    function, b = of_two_sizes(f"    if n > m:\n        {leave}\n{rest}"), np.zeros(3, "float32")
+    function(np.ones(8, "float32"), b)
+    np.testing.assert_array_equal(b, np.zeros(3))
+
+
+def test_a_part_of_a_size_may_be_negative() -> None:
+    func = from_source(
+        "@T.prim_func\n"
+        "def f(k: T.int32, a: T.handle, b: T.handle, c: T.handle):\n"
+        "    m, n = T.int32(), T.int32()\n"
+        "    A = T.match_buffer(a, (k + 8,), 'float32')\n"
+        "    B = T.match_buffer(b, (m,), 'float32')\n"
+        "    C = T.match_buffer(c, (n,), 'float32')\n"
+        "    for i, j in T.grid(k + 4, m):\n"
+        "        C[j] = A[i] + B[j]\n"
+    )
+    c = np.zeros(3, "float32")
+    ls.build(func)(-5, np.ones(3, "float32"), np.ones(10, "float32"), c)
+    np.testing.assert_array_equal(c, np.zeros(3))

@@ -61,8 +61,10 @@ struct LinearIndex {
 bool may_be_left(const Stmt& body) {
   bool found = false;
   pre_order_visit(body, [&](const Ref& ref) {
-    found |= ref.is<Break>() || ref.is<Continue>() || ref.is<Return>();
-    return !found && !is_expr(*ref.get());
+    const auto* call = ref.as<Call>();
+    found |= ref.is<Break>() || ref.is<Continue>() || ref.is<Return>() ||
+             (call && call->op == op("ret"));
+    return !found && (ref.is<Evaluate>() || !is_expr(*ref.get()));
   });
   return found;
 }
@@ -72,8 +74,9 @@ class BoundsChecker {
   explicit BoundsChecker(const PrimFunc& func) {
     const auto add_sizes = [&](const Expr& extent) {
       for (const Ptr<Var>& size : free_variables(extent)) {
-        if (!sizes_.insert(size.get()).second) continue;
-        analyzer_.update(size, {.min_value = 0});
+        sizes_.insert(size.get());
+        // Parts of a sum may be less than nothing.
+        if (size.get() == extent.get()) analyzer_.update(size, {.min_value = 0});
       }
     };
     for (const Ptr<Buffer>& buffer : func.buffer_map) {
@@ -133,11 +136,23 @@ class BoundsChecker {
       for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
         values_[block.iter_vars[i]->var.get()] = realize.iter_values[i];
       }
-    } else if (!add_axes_of_tiles(realize)) {
-      return;
+      visit(block.body);
+    } else if (add_conditions_of_sizes(realize.predicate) && add_axes_of_tiles(realize)) {
+      visit(block.body);
     }
-    visit(block.body);
     given_.resize(conditions);
+  }
+
+  /// The parts of a predicate that no loop changes; false where one is not of sizes alone.
+  bool add_conditions_of_sizes(const Expr& predicate) {
+    if (const auto* both = predicate.as<And>()) {
+      return add_conditions_of_sizes(both->a) && add_conditions_of_sizes(both->b);
+    }
+    const bool is_of_loops = std::ranges::any_of(
+        loops_, [&](const Iterator& loop) { return uses_variable(predicate, loop.var); });
+    if (is_of_loops) return true;
+    if (is_of_sizes(predicate)) given_.push_back(predicate);
+    return is_of_sizes(predicate);
   }
 
   /// The axes of a block that a predicate guards, where that leaves out nothing but what sticks out
@@ -252,13 +267,18 @@ class BoundsChecker {
       if (*value > largest || *value < -largest) return std::nullopt;
       return Amount{.constant = *value};
     }
-    bool is_of_sizes = expr.dtype().is_index() && expr.dtype().is_scalar();
+    const bool is_index = expr.dtype().is_index() && expr.dtype().is_scalar();
+    return is_index && is_of_sizes(expr) ? std::optional(Amount{.sizes = expr}) : std::nullopt;
+  }
+
+  bool is_of_sizes(const Expr& expr) const {
+    bool found = true;
     pre_order_visit(expr, [&](const Ref& ref) {
-      is_of_sizes &= ref.is<Var>() ? sizes_.contains(ref.get())
-                                   : !ref.is<BufferLoad>() && !ref.is<Call>() && !ref.is<Let>();
-      return is_of_sizes;
+      found &= ref.is<Var>() ? sizes_.contains(ref.get())
+                             : !ref.is<BufferLoad>() && !ref.is<Call>() && !ref.is<Let>();
+      return found;
     });
-    return is_of_sizes ? std::optional(Amount{.sizes = expr}) : std::nullopt;
+    return found;
   }
 
   /// Adds `factor` times an expression to `sum`; false where it is not linear.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_set>
 
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/conjuncts.h"
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/memory_scope.h"
@@ -97,15 +98,20 @@ class ReductionWriter {
  private:
   /// Of the loops that are reduced over, by threads or one after the other.
   void find_variables() {
-    for (const Ptr<For>& loop : reduction_.threads) variables_.push_back(loop->loop_var);
+    for (const Ptr<For>& loop : reduction_.threads) add_variable(*loop);
     pre_order_visit(reduction_.threads[0], [&](const Ref& ref) {
       const auto* loop = ref.as<For>();
       const bool is_serial = loop && loop->kind != ForKind::thread_binding;
       if (is_serial && arith::is_reduction_loop(*reduction_.realize, loop->loop_var)) {
-        variables_.push_back(loop->loop_var);
+        add_variable(*loop);
       }
       return !is_expr(*ref.get());
     });
+  }
+
+  void add_variable(const For& loop) {
+    variables_.push_back(loop.loop_var);
+    starts_[loop.loop_var] = loop.min;
   }
 
   /// What is one launch has to be in one loop.
@@ -273,7 +279,20 @@ class ReductionWriter {
     return store_tuple(into, at, tuple_.combine(old, more));
   }
 
-  /// Whether the results, and each part of the predicate, are either of the reduction or not.
+  /// True when a condition holds for the first values of all loops that are reduced over: then each
+  /// result has its init, and the others say which terms there are.
+  bool holds_at_start(const Expr& condition) const {
+    Analyzer analyzer;
+    for (const Ref& ref : reduction_.around) {
+      const auto* loop = ref.as<For>();
+      if (!loop || !is_const_int(loop->step, 1)) continue;
+      analyzer.bind(loop->loop_var, make(Range{.min = loop->min, .extent = loop->extent}));
+    }
+    return analyzer.can_prove(substitute(condition, starts_));
+  }
+
+  /// Whether the results are none of the reduction, and each part of the predicate is about one of
+  /// both, or about which terms there are.
   bool is_apart() {
     for (const Expr& index : tuple_.place) {
       if (uses_any_of(index, variables_)) return false;
@@ -286,7 +305,8 @@ class ReductionWriter {
     }
     for (const Expr& condition : arith::conjuncts(reduction_.realize->predicate)) {
       const bool is_of_reduction = uses_any_of(condition, variables_);
-      if (is_of_reduction && uses_any_of(condition, others)) return false;
+      if (is_of_reduction && uses_any_of(condition, others) && !holds_at_start(condition))
+        return false;
       if (!is_of_reduction) spatial_.push_back(condition);
     }
     return true;
@@ -347,6 +367,7 @@ class ReductionWriter {
   std::vector<Ptr<Buffer>> own_, all_;
   Values shape_, index_;             ///< Of the memory that threads share: an element for each.
   std::vector<Ptr<Var>> variables_;  ///< Of the loops that are reduced over.
+  Substitution starts_;              ///< Their first values.
   Values spatial_;                   ///< What the predicate says of the results alone.
 };
 

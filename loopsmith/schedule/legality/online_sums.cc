@@ -3,10 +3,13 @@
 
 #include <algorithm>
 
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/legality.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/rewrites/expression_replacement.h"
 #include "loopsmith/schedule/rewrites/inline_value.h"
 
 namespace loopsmith {
@@ -43,23 +46,76 @@ std::vector<const BufferLoad*> loads_in(const Expr& expr) {
   return loads;
 }
 
-/// The values of axes for which a pattern in terms of them is an expression, by what both load.
-Substitution axes_of(const Expr& pattern, const Block& block, const Expr& expr) {
-  Substitution values;
-  for (const auto& axis : block.iter_vars) {
-    if (is_const_int(axis->dom->extent, 1)) values[axis->var] = axis->dom->min;
-  }
+/// An index of a pattern in terms of axes, and what stands in its place.
+using IndexPair = std::pair<Expr, Expr>;
+
+/// The pairs for which a pattern in terms of axes is an expression, by what both load.
+std::vector<IndexPair> index_pairs(const Expr& pattern, const Expr& expr) {
+  std::vector<IndexPair> pairs;
   const auto left = loads_in(pattern), right = loads_in(expr);
   for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
     if (!left[i]->buffer.same_as(right[i]->buffer)) return {};
     for (std::size_t d = 0; d < left[i]->indices.size(); ++d) {
-      const Expr& index = left[i]->indices[d];
-      const bool is_axis = std::ranges::any_of(
-          block.iter_vars, [&](const auto& axis) { return index.same_as(axis->var); });
-      if (is_axis) values.emplace(index, right[i]->indices[d]);
+      if (!as_int(left[i]->indices[d])) {
+        pairs.emplace_back(left[i]->indices[d], right[i]->indices[d]);
+      }
     }
   }
+  return pairs;
+}
+
+/// The expression with the first of each pair replaced by the second.
+Expr with_pairs(const Expr& expr, const std::vector<IndexPair>& pairs) {
+  const auto change = [&](const Expr& each) -> Expr {
+    for (const auto& [from, to] : pairs) {
+      if (each.same_as(from) || structural_equal(each, from)) return to;
+    }
+    return nullptr;
+  };
+  Rewriter rewrite;
+  replace_expressions(rewrite, change);
+  rewrite.on<Var>([&](const Var& variable) -> Expr {
+    const Expr made = change(Expr(&variable));
+    return made.defined() ? made : Expr(&variable);
+  });
+  return rewrite(expr);
+}
+
+Substitution axes_of_one_value(const Block& block) {
+  Substitution values;
+  for (const auto& axis : block.iter_vars) {
+    if (is_const_int(axis->dom->extent, 1)) values[axis->var] = axis->dom->min;
+  }
   return values;
+}
+
+Expr last_value(const Expr& min, const Expr& extent) {
+  return Analyzer().simplify(min + extent - int_imm(extent.dtype(), 1));
+}
+
+Substitution values_in_loops(const BlockRealize& realize) {
+  Substitution values;
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    values[realize.block->iter_vars[i]->var] = realize.iter_values[i];
+  }
+  return values;
+}
+
+/// The axes of a block where it stores to an element: `stored` are the indices in terms of them.
+Substitution axes_of_element(const Block& block, const std::vector<Expr>& stored,
+                             const std::vector<Expr>& element) {
+  Substitution axes = axes_of_one_value(block);
+  for (std::size_t d = 0; d < stored.size(); ++d) {
+    if (stored[d].is<Var>()) axes.emplace(stored[d], element[d]);
+  }
+  return axes;
+}
+
+bool uses_axes(const Expr& expr, const Block& block, bool of_sums_alone) {
+  return std::ranges::any_of(block.iter_vars, [&](const auto& axis) {
+    return (!of_sums_alone || axis->iter_type != IterType::data_par) &&
+           uses_variable(expr, axis->var);
+  });
 }
 
 }  // namespace
@@ -69,7 +125,8 @@ class TermReader {
  public:
   static constexpr int any = -1000;  ///< Of 0, which scales with everything.
 
-  TermReader(OnlineSums& sums) : sums_(sums) {}
+  TermReader(OnlineSums& sums, BlockRV block, LoopRV loop)
+      : sums_(sums), block_(block), loop_(loop) {}
 
   /// None where a value does not scale.
   std::optional<int> degree(const Expr& expr) {
@@ -128,12 +185,12 @@ class TermReader {
       return {};
     }
     const Block& block = sums_.schedule_.get(value->block);
-    const std::vector<Expr> values = axes_from_indices(block, value->indices, load.indices);
-    if (values.empty()) return {};
-    Substitution axes;
-    for (std::size_t i = 0; i < values.size(); ++i) axes[block.iter_vars[i]->var] = values[i];
+    const Substitution axes = axes_of_element(block, value->indices, load.indices);
     std::vector<Expr> maximum;
-    for (const Expr& index : value->maximum) maximum.push_back(substitute(index, axes));
+    for (const Expr& index : value->maximum) {
+      maximum.push_back(substitute(index, axes));
+      if (uses_axes(maximum.back(), block, false)) return {};
+    }
     return is_of(maximum) ? Degree(value->degree) : std::nullopt;
   }
 
@@ -153,15 +210,46 @@ class TermReader {
     }
     const double scale = whole.scale * maximum.scale;
     if (sums_.power_ && (*sums_.power_ != power.op || sums_.scale_ != scale)) return false;
-    if (sums_.is_read_by(x) || !sums_.is_term_of_maximum(x, load->indices)) return false;
+    if (sums_.is_read_by(x) || !sums_.is_term_so_far(x, load->indices, block_, loop_)) return false;
     sums_.power_ = power.op;
     sums_.scale_ = scale;
     return is_of(load->indices);
   }
 
   OnlineSums& sums_;
+  BlockRV block_;
+  LoopRV loop_;
   std::vector<Expr> maximum_;
 };
+
+OnlineSums::OnlineSums(const Schedule& schedule, BlockRV maximum, LoopRV loop,
+                       KnownReduction reduction)
+    : schedule_(schedule), maximum_(maximum), loop_(loop), reduction_(std::move(reduction)) {
+  const BlockRealize& realize = schedule.realize(maximum);
+  const Substitution units = axes_of_one_value(*realize.block);
+  for (Expr& index : reduction_.indices) index = substitute(index, units);
+  terms_ = {substitute(reduction_.sources[0], units)};
+  for (const LoopRV each : loops_around(schedule, schedule.node(maximum))) {
+    const For& inner = schedule.get(each);
+    const bool is_inside_loop = is_inside(schedule, schedule.node(each), schedule.node(loop));
+    if (each != loop && is_inside_loop) last_[inner.loop_var] = last_value(inner.min, inner.extent);
+  }
+  for (const auto& [axis, value] : values_in_loops(realize)) last_[axis] = substitute(value, last_);
+  // Of maxima of parts.
+  const NodeId scope = scope_of(schedule, schedule.node(maximum));
+  while (const auto* load = terms_.back().as<BufferLoad>()) {
+    const Handles<BlockRV> writers = writers_of(schedule, scope, load->buffer);
+    const auto part = writers.size() == 1 ? reduction_of(schedule.get(writers[0])) : std::nullopt;
+    if (!part || part->reducer != reduction_.reducer) return;
+    const Block& block = schedule.get(writers[0]);
+    const Substitution axes = axes_of_element(block, part->indices, load->indices);
+    for (const auto& axis : block.iter_vars) {
+      if (axis->iter_type == IterType::data_par) continue;
+      last_[axis->var] = last_value(axis->dom->min, axis->dom->extent);
+    }
+    terms_.push_back(substitute(part->sources[0], axes));
+  }
+}
 
 const OnlineSums::Kept* OnlineSums::kept_in(const Ptr<Buffer>& buffer) const {
   const auto found = std::ranges::find_if(
@@ -179,18 +267,41 @@ bool OnlineSums::is_read_by(const Ref& expr) const {
   return found;
 }
 
-bool OnlineSums::is_term_of_maximum(const Expr& x, const std::vector<Expr>& element) const {
-  const Expr& source = reduction_.sources[0];
-  const Substitution axes = axes_of(source, schedule_.get(maximum_), x);
-  std::vector<Expr> own;
-  for (const Expr& index : reduction_.indices) own.push_back(substitute(index, axes));
-  return are_same(own, element) && structural_equal(substitute(source, axes), x);
+/// True when an index has, in each iteration of the loops, a value that the maximum has reached.
+bool OnlineSums::is_reached(const Expr& last, const Expr& index, BlockRV block, LoopRV loop) const {
+  Analyzer analyzer;
+  const LoopRV own = loop_;
+  Substitution same{{schedule_.get(loop).loop_var, schedule_.get(own).loop_var}};
+  for (const LoopRV each : loops_around(schedule_, schedule_.node(block))) {
+    const For& around = schedule_.get(each);
+    if (each != loop)
+      analyzer.bind(around.loop_var, make(Range{.min = around.min, .extent = around.extent}));
+  }
+  const For& steps = schedule_.get(own);
+  analyzer.bind(steps.loop_var, make(Range{.min = steps.min, .extent = steps.extent}));
+  const Expr value = substitute(substitute(index, values_in_loops(schedule_.realize(block))), same);
+  return analyzer.can_prove(value <= substitute(last, last_));
 }
 
-std::string OnlineSums::add(BlockRV handle) {
+bool OnlineSums::is_term_so_far(const Expr& x, const std::vector<Expr>& element, BlockRV block,
+                                LoopRV loop) const {
+  return std::ranges::any_of(terms_, [&](const Expr& term) {
+    const std::vector<IndexPair> pairs = index_pairs(term, x);
+    std::vector<Expr> own;
+    for (const Expr& index : reduction_.indices) own.push_back(with_pairs(index, pairs));
+    if (!are_same(own, element) || !structural_equal(with_pairs(term, pairs), x)) return false;
+    return std::ranges::all_of(pairs, [&](const IndexPair& pair) {
+      const bool is_of_result = std::ranges::any_of(
+          reduction_.indices, [&](const Expr& index) { return index.same_as(pair.first); });
+      return is_of_result || is_reached(pair.first, pair.second, block, loop);
+    });
+  });
+}
+
+std::string OnlineSums::add(BlockRV handle, LoopRV loop, bool is_whole) {
   const BlockRealize& realize = schedule_.realize(handle);
   const Block& block = *realize.block;
-  TermReader reader(*this);
+  TermReader reader(*this, handle, loop);
   const auto reduction = reduction_of(block);
   const auto element = element_value_of(schedule_, handle);
   const auto* stored = std::get_if<ElementValue>(&element);
@@ -198,30 +309,29 @@ std::string OnlineSums::add(BlockRV handle) {
   const Expr& value = reduction ? reduction->sources[0] : stored->value;
   const auto& indices = reduction ? reduction->indices : stored->indices;
   const auto degree = reader.degree(value);
-  if (!degree) return "its values are no products with one power of what the maximum is of";
+  if (!degree) return "its values are no products with one power of what the maximum is of by then";
   const auto is_read = [&](const Expr& expr) { return is_read_by(expr); };
   if (std::ranges::any_of(indices, is_read) || is_read(realize.predicate)) {
     return "its indices or conditions read the maximum";
   }
   const bool scales = *degree != 0 && *degree != TermReader::any;
-  if (!reduction) {
-    if (!scales) return {};
-    kept_.push_back({handle, stored->indices, reader.maximum(), *degree});
-    kept_buffers_.push_back(stored->buffer);
+  if (!scales) {
+    return reduction && !is_whole ? "it does not depend on the maximum" : "";
+  }
+  if (reduction) {
+    const auto* start = reduction->init[0].as<FloatImm>();
+    const bool is_sum = reduction->reducer && reduction->reducer->name == "sum";
+    if (!is_sum || !start || start->value != 0) return "it is no sum that starts with 0";
+    const bool varies = std::ranges::any_of(
+        reader.maximum(), [&](const Expr& index) { return uses_axes(index, block, true); });
+    if (varies) return "one sum has terms of several maxima";
+  }
+  if (is_whole) {
+    kept_.push_back({handle, indices, reader.maximum(), *degree});
+    kept_buffers_.push_back(reduction ? reduction->buffers[0] : stored->buffer);
     return {};
   }
-  if (!scales) return "it does not depend on the maximum";
-  const auto* start = reduction->init[0].as<FloatImm>();
-  if (!reduction->reducer || reduction->reducer->name != "sum" || !start || start->value != 0) {
-    return "it is no sum that starts with 0";
-  }
   if (*degree != 1) return "its terms have more than one power as a factor";
-  const bool varies = std::ranges::any_of(reader.maximum(), [&](const Expr& index) {
-    return std::ranges::any_of(block.iter_vars, [&](const auto& axis) {
-      return axis->iter_type != IterType::data_par && uses_variable(index, axis->var);
-    });
-  });
-  if (varies) return "one sum has terms of several maxima";
   sums_.push_back({handle, reader.maximum()});
   return {};
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "loopsmith/arith/reducers.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/schedule.h"
 
 namespace loopsmith {
@@ -20,12 +21,13 @@ namespace loopsmith {
 /// so far; they have to be used up before it changes.
 class OnlineSums {
  public:
-  OnlineSums(const Schedule& schedule, BlockRV maximum, KnownReduction reduction)
-      : schedule_(schedule), maximum_(maximum), reduction_(std::move(reduction)) {}
+  /// `loop` is that over the terms of the maximum, which are found through a maximum of parts.
+  OnlineSums(const Schedule& schedule, BlockRV maximum, LoopRV loop, KnownReduction reduction);
 
   /// Adds a block that depends on the maximum, in the order of the program: a sum, or one that
-  /// keeps values. Says why that does not scale with the maximum; empty: it does.
-  std::string add(BlockRV block);
+  /// keeps values, as does a sum that an iteration of `loop`, which is to join that of the maximum,
+  /// makes as a whole. Says why that does not scale with the maximum; empty: it does.
+  std::string add(BlockRV block, LoopRV loop, bool is_whole);
 
   /// A sum, and the element of the maximum by which its terms scale, in terms of its axes; none:
   /// it does not depend on the maximum.
@@ -57,11 +59,16 @@ class OnlineSums {
   };
 
   const Kept* kept_in(const Ptr<Buffer>& buffer) const;
-  bool is_term_of_maximum(const Expr& x, const std::vector<Expr>& element) const;
+  bool is_term_so_far(const Expr& x, const std::vector<Expr>& element, BlockRV block,
+                      LoopRV loop) const;
+  bool is_reached(const Expr& last, const Expr& index, BlockRV block, LoopRV loop) const;
 
   const Schedule& schedule_;
   BlockRV maximum_;
+  LoopRV loop_;
   KnownReduction reduction_;
+  std::vector<Expr> terms_;  ///< In terms of axes: what the maximum is of, or parts of it.
+  Substitution last_;        ///< Values of axes and loops in the last term of an iteration.
   std::optional<Op> power_;
   double scale_ = 1;
   std::vector<Sum> sums_;

@@ -109,17 +109,21 @@ Planned<MergeOnlinePlan> plan_merge_online(const Schedule& schedule,
   auto maximum = maximum_of(schedule.get(blocks[0]));
   if (!maximum) return Refusal{&block_is_a_maximum, {Argument(blocks[0])}};
   const Argument buffer(maximum->buffers[0]->name);
-  OnlineSums sums(schedule, blocks[0], *std::move(maximum));
-  for (std::size_t i = 0; i < loops.size(); ++i) {
-    if (i > 0) {
-      if (std::string why = sums.add(blocks[i]); !why.empty()) {
-        return Refusal{&values_scale_with_maximum,
-                       {Argument(blocks[i]), buffer, Argument(std::move(why))}};
-      }
-    }
+  if (!runs_over_terms(schedule, loops[0], blocks[0])) {
+    return Refusal{&loop_is_of_terms, {Argument(loops[0]), Argument(blocks[0])}};
+  }
+  OnlineSums sums(schedule, blocks[0], loops[0], *std::move(maximum));
+  for (std::size_t i = 1; i < loops.size(); ++i) {
     const bool reduces = schedule.get(blocks[i]).init.defined();
-    if (reduces && !runs_over_terms(schedule, loops[i], blocks[i])) {
+    const bool is_of_terms = reduces && runs_over_terms(schedule, loops[i], blocks[i]);
+    const bool is_whole = !binds_axis(schedule.realize(blocks[i]), schedule.get(loops[i]).loop_var,
+                                      IterType::comm_reduce);
+    if (!is_of_terms && !is_whole) {
       return Refusal{&loop_is_of_terms, {Argument(loops[i]), Argument(blocks[i])}};
+    }
+    if (std::string why = sums.add(blocks[i], loops[i], is_whole); !why.empty()) {
+      return Refusal{&values_scale_with_maximum,
+                     {Argument(blocks[i]), buffer, Argument(std::move(why))}};
     }
   }
   if (const auto found = used_elsewhere(schedule, sums, blocks)) {

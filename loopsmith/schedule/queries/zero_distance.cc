@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
+#include <numeric>
 #include <utility>
 
 #include "loopsmith/ir/structural.h"
@@ -28,6 +29,10 @@ bool is_same_atom(const IndexTerm& a, const IndexTerm& b) {
 /// differ by less than D_j + 1 and remainders r that differ by at most R, and let |c_1| <= |c_2|
 /// <= ... If |c_k| > R + sum of |c_j| D_j over j < k, for k and all atoms that weigh more, equal
 /// indices have equal t_k: otherwise the heaviest atom that differs would outweigh all the rest.
+///
+/// Lemma (lower digits). If r differs by a multiple of g in any two accesses, the atoms whose c_j
+/// are no multiples of g, and whose sum of |c_j| D_j is below g, have equal sums in equal indices:
+/// the theorem holds of them alone, with R = 0.
 class EqualAtoms {
  public:
   EqualAtoms(const ElementAccesses& accesses, const ElementAccess& a, const ElementAccess& b,
@@ -69,8 +74,10 @@ class EqualAtoms {
   bool add(const IndexForm& a, const IndexForm& b) {
     Index index;
     __int128 low = static_cast<__int128>(a.constant) - b.constant, high = low;
+    std::int64_t step = 0;  // Of what is not shared.
     const auto widen = [&](const IndexTerm& term, int sign) {
       if (!is_inner(term) || !term.is_bounded) return false;
+      step = std::gcd(step, term.coefficient);
       const __int128 weight = static_cast<__int128>(term.coefficient) * sign;
       low += std::min(weight * term.min, weight * term.max);
       high += std::max(weight * term.min, weight * term.max);
@@ -93,8 +100,22 @@ class EqualAtoms {
     index.rest = std::max(magnitude(low), magnitude(high));
     std::ranges::sort(index.shared, {}, [&](const IndexTerm* term) { return weight(*term); });
     if (index.shared.empty()) return false;
+    if (step > 1 && (a.constant - b.constant) % step == 0) add_lower_digits(index, step);
     indices_.push_back(std::move(index));
     return true;
+  }
+
+  /// Takes note of the atoms that move an index by less than a step of the rest.
+  void add_lower_digits(const Index& index, std::int64_t step) {
+    Index digits;
+    __int128 spread = 0;
+    for (const IndexTerm* term : index.shared) {
+      if (term->coefficient % step == 0) continue;
+      if (!term->is_bounded) return;
+      spread += magnitude(term->coefficient) * (static_cast<__int128>(term->max) - term->min);
+      digits.shared.push_back(term);
+    }
+    if (spread < step) indices_.push_back(std::move(digits));
   }
 
   /// The least change of the index for a change of the atom.

@@ -53,6 +53,15 @@ TEST(zero_distance, holds_where_digits_of_the_loop_are_told) {
   EXPECT_FALSE(are_told_apart("i // 4 * 10 + j, i % 4 * 9 + j", "i // 4 * 10 + k, i % 4 * 9"));
 }
 
+TEST(zero_distance, holds_where_the_loop_is_a_lower_digit) {
+  EXPECT_TRUE(are_told_apart("j * 24 + i, 0", "k * 24 + i, 0"));
+  EXPECT_TRUE(are_told_apart("j * 48 + i + 24, 0", "k * 24 + i, 0"));
+  EXPECT_TRUE(are_told_apart("j * 24 + i, 0", "k * 24 + i + 48, 0"));
+  EXPECT_FALSE(are_told_apart("j * 23 + i, 0", "k * 23 + i, 0"));
+  EXPECT_FALSE(are_told_apart("j * 24 + i, 0", "k * 24 + i + 1, 0"));
+  EXPECT_FALSE(are_told_apart("j * 36 + i, 0", "k * 24 + i, 0"));
+}
+
 TEST(zero_distance, holds_where_one_dimension_tells_and_others_are_unknown) {
   EXPECT_TRUE(are_told_apart("i, j * j", "i, k * k"));
   EXPECT_FALSE(are_told_apart("i * i, j", "i * i, k"));

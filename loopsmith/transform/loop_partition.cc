@@ -105,6 +105,17 @@ class Partitioner {
   std::vector<Ptr<Var>> lane_values_;  // Variables around that differ from lane to lane.
 };
 
+/// True when threads of a warp give each other values, for which all of them have to be there.
+bool exchanges_in_warps(const Stmt& stmt) {
+  bool found = false;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    const auto* call = ref.as<Call>();
+    found = found || (call && call->op.name().starts_with("tvm_warp_shuffle"));
+    return !found;
+  });
+  return found;
+}
+
 bool Partitioner::is_worth_it(const For& loop) const {
   const bool has_form = loop.kind == ForKind::serial || loop.kind == ForKind::parallel;
   const std::int64_t* extent = as_int(loop.extent);
@@ -116,7 +127,7 @@ bool Partitioner::is_worth_it(const For& loop) const {
   const bool is_small =
       inside.levels <= max_loops_outside && inside.statements <= max_statements_copied;
   return inside.has_conditions && (is_small || hinted_ == loop.loop_var.get()) &&
-         !leaves_loop(loop.body) && !has_barrier(loop.body);
+         !leaves_loop(loop.body) && !has_barrier(loop.body) && !exchanges_in_warps(loop.body);
 }
 
 /// True when the condition differs between lanes of a vectorized loop inside.

@@ -288,7 +288,7 @@ class ReductionWriter {
       if (!loop || !is_const_int(loop->step, 1)) continue;
       analyzer.bind(loop->loop_var, make(Range{.min = loop->min, .extent = loop->extent}));
     }
-    return analyzer.can_prove(substitute(condition, starts_));
+    return analyzer.can_prove(substitute(condition, starts_), ProofStrength::symbolic_bound);
   }
 
   /// Whether the results are none of the reduction, and each part of the predicate is about one of

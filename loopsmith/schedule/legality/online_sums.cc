@@ -283,8 +283,12 @@ bool OnlineSums::is_reached(const Expr& last, const Expr& index, BlockRV block, 
   return analyzer.can_prove(value <= substitute(last, last_));
 }
 
-bool OnlineSums::is_term_so_far(const Expr& x, const std::vector<Expr>& element, BlockRV block,
+bool OnlineSums::is_term_so_far(const Expr& value, const std::vector<Expr>& place, BlockRV block,
                                 LoopRV loop) const {
+  const Substitution units = axes_of_one_value(schedule_.get(block));
+  const Expr x = substitute(value, units);
+  std::vector<Expr> element;
+  for (const Expr& index : place) element.push_back(substitute(index, units));
   return std::ranges::any_of(terms_, [&](const Expr& term) {
     const std::vector<IndexPair> pairs = index_pairs(term, x);
     std::vector<Expr> own;

@@ -59,7 +59,7 @@ class OnlineSums {
   };
 
   const Kept* kept_in(const Ptr<Buffer>& buffer) const;
-  bool is_term_so_far(const Expr& x, const std::vector<Expr>& element, BlockRV block,
+  bool is_term_so_far(const Expr& value, const std::vector<Expr>& place, BlockRV block,
                       LoopRV loop) const;
   bool is_reached(const Expr& last, const Expr& index, BlockRV block, LoopRV loop) const;
 

@@ -73,9 +73,13 @@ class EqualAtoms {
   /// known.
   bool add(const IndexForm& a, const IndexForm& b) {
     Index index;
-    __int128 low = static_cast<__int128>(a.constant) - b.constant, high = low;
+    __int128 constant = static_cast<__int128>(a.constant) - b.constant, low = 0, high = 0;
     std::int64_t step = 0;  // Of what is not shared.
     const auto widen = [&](const IndexTerm& term, int sign) {
+      if (term.is_bounded && term.min == term.max) {
+        constant += static_cast<__int128>(term.coefficient) * sign * term.min;
+        return true;
+      }
       if (!is_inner(term) || !term.is_bounded) return false;
       step = std::gcd(step, term.coefficient);
       const __int128 weight = static_cast<__int128>(term.coefficient) * sign;
@@ -97,10 +101,10 @@ class EqualAtoms {
           a.terms, [&](const IndexTerm& other) { return same_term(term, other); });
       if (!is_shared && !widen(term, -1)) return false;
     }
-    index.rest = std::max(magnitude(low), magnitude(high));
+    index.rest = std::max(magnitude(constant + low), magnitude(constant + high));
     std::ranges::sort(index.shared, {}, [&](const IndexTerm* term) { return weight(*term); });
     if (index.shared.empty()) return false;
-    if (step > 1 && (a.constant - b.constant) % step == 0) add_lower_digits(index, step);
+    if (step > 1 && constant % step == 0) add_lower_digits(index, step);
     indices_.push_back(std::move(index));
     return true;
   }

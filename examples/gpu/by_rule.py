@@ -18,7 +18,7 @@ def softmax(rows: int = 64, columns: int = 256) -> Example:
 
 
 def attention(tokens: int = 64, width: int = 32) -> Example:
-    """Three kernels: the scores, tiled; their softmax, by rows; the weighted sums, tiled."""
+    """One kernel: tiles of scores, whose softmax is rescaled as maxima grow (online)."""
     q, k, v = (te.placeholder((tokens, width), name=name) for name in "QKV")
     r = te.reduce_axis((0, width), name="r")
     scores = te.compute(

@@ -30,6 +30,7 @@ std::span<const Rule> gpu_rules() {
   // Each is asked about all blocks before the next one is: kernels of several stages before those
   // of one, wider tiles before smaller ones. The last takes every block.
   static constexpr Rule rules[] = {
+      {"attend", gpu::attend},
       {"fuse_rows", gpu::fuse_rows},
       {"tensor_core_product", gpu::tensor_core_product},
       {"tile_product", gpu::tile_product},

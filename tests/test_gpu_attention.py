@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention by rule on GPUs: one kernel for sizes, masks and types as users write them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import gpu_devices
+import numpy as np
+import pytest
+
+import loopsmith as ls
+from loopsmith import te, tir
+
+
+def attention(
+    batch: int, queries: Any, keys: Any, width: int, dtype: str, is_causal: bool
+) -> tir.PrimFunc:
+    """Scores and sums in float32; what is not batched has batch 0."""
+    lead = (batch,) if batch else ()
+    q = te.placeholder((*lead, queries, width), dtype, name="Q")
+    k, v = (te.placeholder((*lead, keys, width), dtype, name=name) for name in "KV")
+    r, t = te.reduce_axis((0, width), name="r"), te.reduce_axis((0, keys), name="t")
+    square = (*lead, queries, keys)
+
+    def wide(value: Any) -> Any:
+        return value.astype("float32")
+
+    scores = te.compute(
+        square, lambda *p: te.sum(wide(q[(*p[:-1], r)]) * wide(k[(*p[:-2], p[-1], r)]), axis=r)
+    )
+
+    def term(*place: Any) -> Any:
+        value = scores[place] * width**-0.5
+        if not is_causal:
+            return value
+        return te.if_then_else(place[-1] <= place[-2], value, te.infinity("float32") * -1.0)
+
+    soft = te.nn.softmax(te.compute(square, term))
+    weights = te.compute(square, lambda *p: soft[p].astype(dtype))
+    sums = te.compute(
+        (*lead, queries, width),
+        lambda *p: te.sum(wide(weights[(*p[:-1], t)]) * wide(v[(*p[:-2], t, p[-1])]), axis=t),
+    )
+    out = te.compute((*lead, queries, width), lambda *p: sums[p].astype(dtype), name="out")
+    return te.create_prim_func([q, k, v, out])
+
+
+def operands(batch: int, queries: int, keys: int, width: int, dtype: str) -> list[np.ndarray]:
+    rng = np.random.default_rng(1)
+    lead = (batch,) if batch else ()
+    shapes = [(*lead, n, width) for n in (queries, keys, keys)]
+    return [rng.standard_normal(shape).astype(dtype) for shape in shapes]
+
+
+def expected(q: np.ndarray, k: np.ndarray, v: np.ndarray, is_causal: bool) -> np.ndarray:
+    q, k, v = (each.astype("float32") for each in (q, k, v))
+    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
+    if is_causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    result: np.ndarray = powers / powers.sum(axis=-1, keepdims=True) @ v
+    return result
+
+
+CASES = [
+    (0, 64, 64, 32, "float32", False),
+    (2, 70, 90, 32, "float32", True),
+    (1, 100, 100, 48, "float32", True),
+    (2, 40, 100, 20, "float16", False),
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("target", ["opencl", "cuda -arch=sm_75", "cuda -arch=sm_80"])
+def test_attention_is_one_kernel(target: str, case: tuple[Any, ...]) -> None:
+    gpu_devices.require(target)
+    *sizes, dtype, is_causal = case
+    if dtype == "float16" and target.endswith("sm_80"):
+        pytest.skip("tensor cores multiply faster, in kernels of their own")
+    sch = ls.default_schedule(attention(*case), target=target)
+    assert "merge_online" in str(sch.trace)
+    built = ls.build(sch, target=target)
+    source = built.source(target.split()[0])
+    assert source.count("__kernel void" if target == "opencl" else "__global__ void") == 1
+    arrays = operands(*sizes, dtype)
+    exact = expected(*arrays, is_causal)
+    tolerance = 1e-2 if dtype == "float16" else 1e-4
+    lowered = ls.lower(sch, target=target)
+    for run in (built, lambda *a: ls.interp.run(lowered, *a)):
+        result = np.full_like(arrays[0], np.nan)
+        run(*arrays, result)
+        np.testing.assert_allclose(
+            result.astype("float32"), exact, rtol=tolerance, atol=tolerance / 10
+        )
+
+
+def test_attention_of_any_number_of_rows_is_one_kernel() -> None:
+    gpu_devices.require("opencl")
+    built = ls.build(attention(2, te.var("n"), 64, 32, "float32", False), target="opencl")
+    assert built.source("opencl").count("__kernel void") == 1
+    for rows in (1, 31, 64, 130):
+        arrays = operands(2, rows, 64, 32, "float32")
+        result = np.full_like(arrays[0], np.nan)
+        built(*arrays, result)
+        np.testing.assert_allclose(result, expected(*arrays, False), rtol=1e-4, atol=1e-5)

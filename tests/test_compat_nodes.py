@@ -322,3 +322,9 @@ def test_ways_lead_to_the_fields_of_constants(tvm: Any) -> None:
     assert find(x + 1, x + x)[0] == root.attr("b")
     with pytest.raises(ValueError, match=r"lhs at <root>\.b\.value and rhs at <root>\.b\.value"):
         tvm.ir.assert_structural_equal(x + 1, x + 2)
+
+
+def test_a_negation_is_a_product(tvm: Any) -> None:
+    x = tvm.te.var("x")
+    assert tvm.ir.structural_equal(-x, x * -1) and isinstance(-x, tvm.tir.Mul)
+    assert int(-tvm.tir.const(3)) == -3 and (-tvm.te.var("u", "uint8")).dtype == "uint8"

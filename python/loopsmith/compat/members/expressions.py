@@ -9,6 +9,12 @@ from loopsmith import UserError, _core, tir
 from loopsmith.ir import structural_equal
 
 _core_bool: Any = tir.Expr.__bool__
+_core_neg: Any = tir.Expr.__neg__
+
+
+def negated(expr: Any) -> Any:
+    """Return a product with -1, as negations are there; of unsigned numbers, as here."""
+    return _core_neg(expr) if expr.dtype.startswith(("uint", "bool")) else expr * -1
 
 
 def truth(expr: Any) -> bool:

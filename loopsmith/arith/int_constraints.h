@@ -49,9 +49,10 @@ struct PartialSolution {
   std::vector<Expr> relations;  ///< What else has to hold; `false` alone where nothing solves it.
 };
 
-/// Solves the equations of the system by new variables, as few as there are free ones. Relations
-/// that are no linear equation are kept, in terms of the new variables. Where there is no solution,
-/// dst has the relation `false` alone. Throws a UserError where numbers leave 64 bits.
+/// Solves the equations of the system by new variables, as few as there are free ones, with which
+/// the first of the old ones that depends on them grows. Relations that are no linear equation are
+/// kept, in terms of the new variables. Where there is no solution, dst has the relation `false`
+/// alone. Throws a UserError where numbers leave 64 bits.
 IntConstraintsTransform solve_linear_equations(const IntConstraints& system);
 
 /// Bounds of each variable, by elimination. Throws a UserError when that takes too many steps.

@@ -99,6 +99,13 @@ TEST_F(Constraints, inequalities_bound_each_variable_by_those_after_it) {
   EXPECT_EQ(show(open.relations[0]), "((x * x) < 3)");
 }
 
+TEST_F(Constraints, new_variables_grow_with_the_first_that_they_tell) {
+  const auto solved = solve_linear_equations({{x, y}, {}, {x + y == 10}});
+  ASSERT_EQ(solved.dst.variables.size(), 1U);
+  EXPECT_EQ(show(solved.src_to_dst.at(y)), "(n0 * -1)");
+  EXPECT_EQ(show(solved.src_to_dst.at(x)), "(n0 + 10)");
+}
+
 TEST_F(Constraints, ranges_are_the_best_that_follow) {
   const auto solved = solve_inequalities_to_range({{x, y}, {}, {x >= y, x < 10, y >= 3, y < 20}});
   ASSERT_EQ(solved.ranges.size(), 2U);

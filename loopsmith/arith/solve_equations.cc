@@ -35,6 +35,7 @@ class Diagonal {
       if (a_[rank][rank] < 0) add_row(rank, rank, -2);
       ++rank;
     }
+    for (std::size_t i = rank; i < columns_; ++i) let_grow(i);
   }
 
   std::int64_t entry(std::size_t i) const { return a_[i][i]; }
@@ -77,6 +78,15 @@ class Diagonal {
       return false;
     }
     return true;
+  }
+
+  /// Of a column that is 0, makes the first number on the right positive.
+  void let_grow(std::size_t column) {
+    const auto is_used = [&](const Vector& row) { return row[column] != 0; };
+    const auto first = std::ranges::find_if(right, is_used);
+    if (first == right.end() || (*first)[column] > 0) return;
+    for (Vector& row : right) row[column] = -row[column];
+    for (std::int64_t& factor : right_inverse[column]) factor = -factor;
   }
 
   static void add(Vector& to, const Vector& from, std::int64_t factor) {

@@ -7,9 +7,12 @@ the scheduled program: above 1, the schedule is faster. "plain" is the program w
 "default" with the one that it gets when nothing is said; the last column asks of all but that one.
 SciPy's column has what it calls that operation: its LU has pivots, its filters and solvers give new
 arrays. `NAME=SIZE` measures a program at a size of its own, prefix_sum=100000000 for one.
-Each call gets fresh values, which take no part in its time, so that programs that work in place do
-the same work each time. It comes right after one like it on other arrays, so that processors are
-awake, and that one starts when threads of the peer before have stopped to wait for more.
+
+Each side of a row is a process of its own. They take turns, and all but one are stopped: threads of
+libraries go on spinning after a call. Each call gets fresh values, which take no part in its time,
+so that programs that work in place do the same work each time, and comes right after one like it on
+other arrays, so that processors and threads are awake. What writes into the arrays of the program
+is compared with what the plain program writes.
 """
 
 from __future__ import annotations
@@ -18,14 +21,17 @@ import argparse
 import ctypes
 import functools
 import importlib
+import multiprocessing
+import os
 import runpy
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -47,14 +53,9 @@ SIZES = EXAMPLES["SIZES"] | {
 SIZE = 10_000_000
 FLAGS = ["-O3", "-march=native", "-fopenmp", "-shared", "-fPIC"]
 GOAL = 1.0
-# For how long OpenMP's threads may keep a processor busy after a loop is done.
-REST_SECONDS = 0.02
 
-Call = Callable[[], object]
-Bind = Callable[[list[Any]], Call]
-"""What makes a call of arrays."""
-Peers = dict[str, dict[str, Callable[..., object]]]
-"""What else computes programs, by its name and theirs."""
+Run = Callable[..., object]
+"""What computes a program of its arrays."""
 
 # What a C programmer writes: the same loops, with OpenMP where they are independent.
 C_SOURCES = {
@@ -97,7 +98,7 @@ C_SOURCES = {
     "a[i * n + (j + n - 1) % n] + a[i * n + (j + 1) % n] == 2;",
 }
 
-NUMPY: dict[str, Callable[..., object]] = {
+NUMPY: dict[str, Run] = {
     "in_place": lambda a, b: np.add(a, b, out=b),
     "start_at_one": lambda a, b: np.add(a[1:], np.float16(1), out=b[1:]),
     "prefix_sum": lambda a, b: np.cumsum(a, out=b[1:]),
@@ -114,40 +115,33 @@ NUMPY: dict[str, Callable[..., object]] = {
 }
 
 
-def compiled_in_c(folder: Path) -> dict[str, Any]:
-    """Return the C programs as functions of pointers and a size; none without a compiler."""
-    if shutil.which("gcc") is None:
-        return {}
-    source = folder / "long_tail.c"
-    source.write_text(
-        "\n".join(
-            f"void {name}(void **p, long n) {{\n{body}\n}}" for name, body in C_SOURCES.items()
-        )
-    )
-    library = folder / "long_tail.so"
-    subprocess.run(["gcc", *FLAGS, source, "-o", library], check=True)
-    loaded = ctypes.CDLL(str(library))
-    return {name: getattr(loaded, name) for name in C_SOURCES}
-
-
-def in_c(function: Any, arrays: list[Any], size: int) -> Call:
-    """Return a call of a C program."""
-    pointers = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
-    return lambda: function(pointers, ctypes.c_long(size))
-
-
-def by_gcc(program: Any, folder: Path) -> Call | None:
-    """Return the program without a schedule, compiled by gcc from our C; None without gcc."""
-    if shutil.which("gcc") is None:
-        return None
-    source, library = folder / f"{program.func.name}.c", folder / f"{program.func.name}.so"
-    ls.build(program.func, "c", default_schedule=False).export(str(source))
+def gcc_library(name: str, folder: Path) -> Path:
+    """Compile a program by gcc, from C of people or, where there is none, from our own."""
+    source, library = folder / f"{name}.c", folder / f"{name}.so"
+    if name in C_SOURCES:
+        source.write_text(f"void {name}(void **p, long n) {{\n{C_SOURCES[name]}\n}}\n")
+    else:
+        ls.build(PROGRAMS[name].func, "c", default_schedule=False).export(str(source))
     options = [*FLAGS, "-std=gnu11", "-lm", "-lpthread"]
     subprocess.run(["gcc", source, "-o", library, *options], check=True)
-    return ls.load_module(str(library))
+    return library
 
 
-def in_numba() -> dict[str, Callable[..., object]]:
+def in_c(name: str, size: int, folder: Path) -> Run:
+    """Return what gcc makes of a program, as a function of its arrays."""
+    library = gcc_library(name, folder)
+    if name not in C_SOURCES:
+        return ls.load_module(str(library))
+    function = getattr(ctypes.CDLL(str(library)), name)
+
+    def run(*arrays: Any) -> None:
+        pointers = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+        function(pointers, ctypes.c_long(size))
+
+    return run
+
+
+def in_numba() -> dict[str, Run]:
     """Return programs as functions that Numba has compiled; none where it is not installed."""
     try:
         numba = importlib.import_module("numba")
@@ -187,7 +181,7 @@ def in_numba() -> dict[str, Callable[..., object]]:
     }
 
 
-def in_scipy() -> dict[str, Callable[..., object]]:
+def in_scipy() -> dict[str, Run]:
     """Return programs as calls of SciPy; none where it is not installed."""
     try:
         linalg, ndimage, signal, sparse, csgraph, special = (
@@ -221,54 +215,97 @@ def in_scipy() -> dict[str, Callable[..., object]]:
     }
 
 
-def medians(calls: dict[str, Bind], inputs: list[Any]) -> dict[str, float]:
-    """Return the median seconds of each call on arrays with these values, made in turns.
-
-    The first of two calls wakes processors and threads, the second is measured.
-    """
-    places = [[array.copy() for array in inputs] for _ in range(2)]
-    bound = {name: [bind(arrays) for arrays in places] for name, bind in calls.items()}
-    samples: dict[str, list[float]] = {name: [] for name in calls}
-    for round_ in range(9):
-        for name, (first, second) in bound.items():
-            for arrays in places:
-                for array, fresh in zip(arrays, inputs):
-                    np.copyto(array, fresh)
-            time.sleep(REST_SECONDS)
-            first()
-            taken = seconds(second)
-            if round_ >= 2:
-                samples[name].append(taken)
-    return {name: statistics.median(taken) for name, taken in samples.items()}
+PEERS: dict[str, Callable[[], dict[str, Run]]] = {
+    "NumPy": lambda: NUMPY,
+    "SciPy": in_scipy,
+    "Numba": in_numba,
+}
+"""Libraries, and what each has of the programs."""
 
 
-def passing(function: Callable[..., object]) -> Bind:
-    """Return what binds a function to the arrays that it is called with."""
-    return lambda arrays: functools.partial(function, *arrays)
-
-
-def row_of(name: str, size: int, peers: Peers, c: dict[str, Any], folder: Path) -> list[str]:
-    """Measure a program beside its peers; return its row."""
+def made(side: str, name: str, size: int, folder: Path) -> Run:
+    """Return a program as one of the sides computes it."""
     program = PROGRAMS[name]
-    calls = {
-        "scheduled": passing(ls.build(program.schedule())),
-        "plain": passing(ls.build(program.func, default_schedule=False)),
-        "default": passing(ls.build(program.func)),
-    }
-    calls |= {what: passing(known[name]) for what, known in peers.items() if name in known}
-    if name in c:
-        calls["C"] = functools.partial(in_c, c[name], size=size)
-    elif ours := by_gcc(program, folder):
-        calls["C"] = passing(ours)
-    times = medians(calls, program.arguments(size))
-    ratios = {what: taken / times["scheduled"] for what, taken in times.items()}
-    best = min(ratios[what] for what in ratios.keys() - {"scheduled", "default"})
+    if side == "scheduled":
+        return ls.build(program.schedule())
+    if side in ("plain", "default"):
+        return ls.build(program.func, default_schedule=side == "default")
+    return in_c(name, size, folder) if side == "gcc" else PEERS[side]()[name]
+
+
+def is_next(turns: Connection) -> bool:
+    """Wait for a turn; return whether there is one."""
+    try:
+        return bool(turns.recv())
+    except EOFError:
+        return False
+
+
+def serve(turns: Connection, side: str, name: str, size: int, folder: Path) -> None:
+    """Be one side of a row: compute the program at each turn, and send how long it took."""
+    program = PROGRAMS[name]
+    run = made(side, name, size, folder)
+    inputs = program.arguments(size)
+    places = [[array.copy() for array in inputs] for _ in range(2)]
+    if side not in ("NumPy", "SciPy"):  # These give arrays of their own.
+        expected, found = places
+        ls.build(program.func, default_schedule=False)(*expected)
+        run(*found)
+        for mine, plain in zip(found, expected, strict=True):
+            np.testing.assert_allclose(mine, plain, program.rtol, program.rtol, err_msg=side)
+    first, second = (functools.partial(run, *arrays) for arrays in places)
+    turns.send(0.0)
+    while is_next(turns):
+        for arrays in places:
+            for array, fresh in zip(arrays, inputs):
+                np.copyto(array, fresh)
+        first()
+        turns.send(seconds(second))
+
+
+def in_turns(sides: list[str], name: str, size: int, folder: Path, calls: int) -> list[list[float]]:
+    """Return the seconds of so many calls of each side, after two that do not count."""
+    context = multiprocessing.get_context("spawn")
+    turns: list[tuple[Connection, int]] = []
+    samples: list[list[float]] = [[] for _ in sides]
+    try:
+        for side in sides:
+            here, there = context.Pipe()
+            process = context.Process(target=serve, args=(there, side, name, size, folder))
+            process.start()
+            assert process.pid is not None
+            turns.append((here, process.pid))
+            there.close()
+            here.recv()
+            os.kill(process.pid, signal.SIGSTOP)
+        for _ in range(2 + calls):
+            for (turn, process_id), taken in zip(turns, samples):
+                os.kill(process_id, signal.SIGCONT)
+                turn.send(True)
+                taken.append(turn.recv())
+                os.kill(process_id, signal.SIGSTOP)
+    finally:
+        for turn, process_id in turns:
+            os.kill(process_id, signal.SIGCONT)
+            turn.close()
+    return [taken[2:] for taken in samples]
+
+
+def row_of(name: str, size: int, sides: list[str], given: argparse.Namespace) -> list[str]:
+    """Measure a program beside its peers; return its row."""
+    with tempfile.TemporaryDirectory() as folder:
+        samples = in_turns(sides, name, size, Path(folder), given.calls)
+    middle = min if given.least else statistics.median
+    times = {side: middle(taken) for side, taken in zip(sides, samples)}
+    ratios = {side: taken / times["scheduled"] for side, taken in times.items()}
+    best = min(ratios[side] for side in ratios.keys() - {"scheduled", "default"})
+    others = ("plain", "default", *PEERS)
     return [
         name,
         f"{size:,}",
         f"{times['scheduled'] * 1e3:.2f}",
-        *(f"{ratios[w]:.2f}" if w in ratios else "-" for w in ("plain", "default", *peers)),
-        (f"{ratios['C']:.2f}" if "C" in ratios else "-") + "*" * (name not in C_SOURCES),
+        *(f"{ratios[side]:.2f}" if side in ratios else "-" for side in others),
+        (f"{ratios['gcc']:.2f}" if "gcc" in ratios else "-") + "*" * (name not in C_SOURCES),
         "yes" if best >= GOAL else "no",
     ]
 
@@ -278,18 +315,22 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("programs", nargs="*", default=list(PROGRAMS), metavar="NAME[=SIZE]")
     parser.add_argument("--scale", type=float, default=1, help="of the sizes")
+    parser.add_argument("--calls", type=int, default=7, help="of each side")
+    parser.add_argument("--least", action="store_true", help="take the least time, not the median")
     given = parser.parse_args(arguments)
-    peers = {"NumPy": NUMPY, "SciPy": in_scipy(), "Numba": in_numba()}
+    known = {peer: set(programs()) for peer, programs in PEERS.items()}
+    if shutil.which("gcc"):
+        known["gcc"] = set(PROGRAMS)
     rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        c = compiled_in_c(Path(folder))
-        for named in given.programs:
-            name, _, own_size = named.partition("=")
-            size = int(own_size or SIZES.get(name, SIZE) * given.scale)
-            rows.append(row_of(name, size, peers, c, Path(folder)))
-    head = ["program", "size", "ms", "plain", "default", *peers, "gcc -O3 -fopenmp", f">= {GOAL}"]
+    for named in given.programs:
+        name, _, own_size = named.partition("=")
+        size = int(own_size or SIZES.get(name, SIZE) * given.scale)
+        sides = ["scheduled", "plain", "default"]
+        sides += [peer for peer, programs in known.items() if name in programs]
+        rows.append(row_of(name, size, sides, given))
+    head = ["program", "size", "ms", "plain", "default", *PEERS, "gcc -O3 -fopenmp", f">= {GOAL}"]
     print_table("Times of others over those of the schedule", head, rows)
-    missing = [what for what, known in peers.items() if not known] + ([] if c else ["gcc"])
+    missing = [peer for peer in (*PEERS, "gcc") if not known.get(peer)]
     if missing:
         print("not installed: " + ", ".join(missing))
 

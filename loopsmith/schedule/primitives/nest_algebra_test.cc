@@ -33,12 +33,52 @@ for i in range(10):
   EXPECT_EQ(loops[1], i);
   expect_result(sch, before, program(vectors, R"(
 for i_first in range(1):
-    B[i_first] = A[T.max(i_first - 1, 0)] + A[T.min(i_first + 1, 9)]
+    B[i_first] = A[0] + A[1]
 for i in range(1, 8):
-    B[i] = A[T.max(i - 1, 0)] + A[T.min(i + 1, 9)]
+    B[i] = A[i - 1] + A[i + 1]
 for i_last in range(8, 10):
-    B[i_last] = A[T.max(i_last - 1, 0)] + A[T.min(i_last + 1, 9)]
+    B[i_last] = A[i_last - 1] + A[9]
 )"));
+}
+
+TEST(peel, decides_what_is_special_in_a_part) {
+  const auto before = program(vectors, R"(
+for i in range(10):
+    if i == 0:
+        B[i] = A[i]
+    else:
+        B[i] = T.Select(i != 9, B[i - 1], T.float32(1)) + A[i]
+)");
+  Schedule sch(before);
+  peel(sch, get_loop(sch, "i"), 1, 1);
+  expect_result(sch, before, program(vectors, R"(
+for i_first in range(1):
+    B[i_first] = A[i_first]
+for i in range(1, 9):
+    B[i] = B[i - 1] + A[i]
+for i_last in range(9, 10):
+    B[i_last] = T.float32(1) + A[i_last]
+)"));
+}
+
+TEST(peel, aligns_ends_of_triangles) {
+  const auto before = program("a: T.handle", R"(
+n = T.int32()
+A = T.match_buffer(a, (n, n))
+for i in range(n):
+    for j in range(i):
+        A[i, j] = A[i, j] + T.float32(1)
+)");
+  Schedule sch(before);
+  const auto rows = peel(sch, get_loop(sch, "i"), 0, 0, 0, 4);
+  ASSERT_EQ(rows.size(), 2u);
+  split(sch, rows[0], {infer, 4});
+  const auto columns = peel(sch, sch.loops_named(0, "j")[0], 0, 0, 0, 4);
+  ASSERT_EQ(columns.size(), 2u);
+  EXPECT_NE(body_of(sch).find("for j in range(i_0 * 4):"), std::string::npos) << body_of(sch);
+  EXPECT_NE(body_of(sch).find("for j_last in range(i_0 * 4, i_0 * 4 + i_1):"), std::string::npos)
+      << body_of(sch);
+  expect_result(sch, before);
 }
 
 TEST(peel, tells_blocks_their_values) {
@@ -126,8 +166,8 @@ TEST(peel, refuses_what_is_not_there) {
             "peeled_iterations_fit: peel: 11 iterations are to be peeled of loop i, which has 10");
   const auto odd = program(vectors, "for i in range(0, 10, 2):\n    B[i] = A[i]\n");
   EXPECT_EQ(refusal(odd, [](Schedule& sch) { peel(sch, get_loop(sch, "i"), 1, 0, 4); }),
-            "aligned_loop_has_all_values: peel: loop i counts by 2, and is to start at a multiple "
-            "of 4");
+            "aligned_loop_has_all_values: peel: loop i counts by 2, and is to start or end at a "
+            "multiple of 4");
   const auto left = program(vectors, R"(
 for i in range(10):
     B[i] = A[i]

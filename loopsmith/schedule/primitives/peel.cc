@@ -35,8 +35,17 @@ std::vector<PeeledPart> parts_between(const For& loop, const PeelArguments& argu
   return parts;
 }
 
-/// What blocks do in a part of a loop: where its variable is an axis, they know its values, and
-/// what these decide is decided.
+bool holds_blocks(const IfThenElse& branch) {
+  bool found = false;
+  pre_order_visit(make(IfThenElse(branch)), [&](const Ref& ref) {
+    found = found || ref.is<Block>();
+    return !found && !is_expr(*ref.get());
+  });
+  return found;
+}
+
+/// What is done in a part of a loop: statements, and blocks of which its variable is an axis, know
+/// its values, and what these decide is decided.
 Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For& part) {
   Analyzer analyzer;
   learn_sizes(schedule, function, analyzer);
@@ -44,6 +53,7 @@ Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For
        arith::data_parameters(*schedule.as<PrimFunc>(schedule.root(function)))) {
     analyzer.mark_data(scalar);
   }
+  analyzer.bind_range(part.loop_var, part.min, part.extent);
   Rewriter inside;
   const auto decide = [&]<class Node>(const Node& node) -> Expr {
     const Expr expr(inside.children(node));
@@ -56,8 +66,22 @@ Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For
   inside.on<LE>([&](const LE& node) { return decide(node); });
   inside.on<GT>([&](const GT& node) { return decide(node); });
   inside.on<GE>([&](const GE& node) { return decide(node); });
-  Rewriter rewrite;
-  rewrite.on<BlockRealize>([&](const BlockRealize& node) -> Stmt {
+  inside.on<EQ>([&](const EQ& node) { return decide(node); });
+  inside.on<NE>([&](const NE& node) { return decide(node); });
+  inside.on<Select>([&](const Select& node) -> Expr {
+    const std::int64_t* condition = as_int(analyzer.simplify(node.condition));
+    if (!condition) return Expr(inside.children(node));
+    return inside(*condition ? node.true_value : node.false_value);
+  });
+  inside.on<IfThenElse>([&](const IfThenElse& node) -> Stmt {
+    const Expr simple = analyzer.simplify(node.condition);
+    const std::int64_t* condition = as_int(simple);
+    // Blocks of a body are told by their order.
+    if (!condition || holds_blocks(node)) return inside.children(node);
+    if (*condition) return inside(node.then_case);
+    return node.else_case ? inside(node.else_case) : no_op();
+  });
+  inside.on<BlockRealize>([&](const BlockRealize& node) -> Stmt {
     BlockRealize copy = node;
     for (std::size_t i = 0; i < node.iter_values.size(); ++i) {
       const Ptr<IterVar>& axis = node.block->iter_vars[i];
@@ -77,7 +101,7 @@ Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For
     }
     return make(std::move(copy));
   });
-  return rewrite(part.body);
+  return inside(part.body);
 }
 
 /// The parts before, in, and after the loop, as far as they have iterations.
@@ -92,11 +116,13 @@ std::vector<PeeledPart> parts_of(const Schedule& schedule, const PeelArguments& 
     analyzer.bind_range(around.loop_var, around.min, around.extent, true);
   }
   const Expr zero = int_imm(type, 0);
-  const bool is_aligned = arguments.align > 0;
+  const bool is_aligned = arguments.align > 0, ends_aligned = arguments.align_end > 0;
   // Between borders of known sizes, a loop starts and ends at numbers that no minimum hides.
-  if (!is_aligned && !as_int(loop.extent)) return parts_between(loop, arguments, analyzer);
+  if (!is_aligned && !ends_aligned && !as_int(loop.extent)) {
+    return parts_between(loop, arguments, analyzer);
+  }
   // Without iterations, an extent may be below 0, unless others are counted from it.
-  const bool may_be_below = is_aligned && arguments.last == 0;
+  const bool may_be_below = is_aligned && !ends_aligned && arguments.last == 0;
   Expr all = cast(type, loop.extent);
   if (!may_be_below && !analyzer.can_prove(all >= zero, ProofStrength::symbolic_bound)) {
     all = max(all, zero);
@@ -105,9 +131,10 @@ std::vector<PeeledPart> parts_of(const Schedule& schedule, const PeelArguments& 
                           ? floormod(zero - cast(type, loop.min), int_imm(type, arguments.align))
                           : int_imm(type, arguments.first);
   const Expr first = analyzer.simplify(min(wanted, all));
-  const Expr last = arguments.last == 0
-                        ? zero
-                        : analyzer.simplify(min(int_imm(type, arguments.last), all - first));
+  const Expr behind = ends_aligned
+                          ? floormod(cast(type, loop.min) + all, int_imm(type, arguments.align_end))
+                          : int_imm(type, arguments.last);
+  const Expr last = is_const_int(behind, 0) ? zero : analyzer.simplify(min(behind, all - first));
   const Expr rest = analyzer.simplify(may_be_below ? all - wanted : all - first - last);
   std::vector<PeeledPart> parts;
   const auto add = [&](const Expr& before, const Expr& extent, std::string suffix) {
@@ -129,25 +156,28 @@ Planned<PeelPlan> plan_peel(const Schedule& schedule, const PeelArguments& argum
   if (auto refusal = refuse_unless_bounds_stay(schedule, arguments.loop)) {
     return *std::move(refusal);
   }
-  const auto& [loop, first, last, align] = arguments;
+  const auto& [loop, first, last, align, align_end] = arguments;
   const std::int64_t most = max_int(schedule.get(loop).loop_var->dtype) / 2;
-  if (first < 0 || last < 0 || (first == 0 && last == 0 && align == 0)) {
+  if (first < 0 || last < 0 || (first == 0 && last == 0 && align == 0 && align_end == 0)) {
     const bool is_last = first > 0 || (first == 0 && last < 0);
     return Refusal{
         &peeled_numbers_are_positive,
         {Argument(is_last ? last : first), handle, Argument(is_last ? "after" : "before")}};
   }
-  if (align != 0 && (align < 0 || align > most || !is_const_int(schedule.get(loop).step, 1))) {
-    return Refusal{&aligned_loop_has_all_values,
-                   {handle, Argument(Ref(schedule.get(loop).step)), Argument(align)}};
+  for (const std::int64_t multiple : {align, align_end}) {
+    if (multiple == 0) continue;
+    if (multiple < 0 || multiple > most || !is_const_int(schedule.get(loop).step, 1)) {
+      return Refusal{&aligned_loop_has_all_values,
+                     {handle, Argument(Ref(schedule.get(loop).step)), Argument(multiple)}};
+    }
   }
   const std::int64_t* extent = as_int(schedule.get(loop).extent);
-  const std::int64_t least = align == 0 ? first : 0;  // Of those before the loop.
-  if (first > most || last > most || (extent && (*extent <= 0 || least + last > *extent))) {
-    return Refusal{
-        &peeled_iterations_fit,
-        {Argument(first > most || last > most ? "too many" : fmt::format("{}", least + last)),
-         handle, Argument(Ref(schedule.get(loop).extent))}};
+  // Of those before the loop and after it.
+  const std::int64_t least = (align == 0 ? first : 0) + (align_end == 0 ? last : 0);
+  if (first > most || last > most || (extent && (*extent <= 0 || least > *extent))) {
+    return Refusal{&peeled_iterations_fit,
+                   {Argument(first > most || last > most ? "too many" : fmt::format("{}", least)),
+                    handle, Argument(Ref(schedule.get(loop).extent))}};
   }
   if (is_left_by_break(schedule, loop)) return Refusal{&loop_runs_to_its_end, {handle}};
   if (const auto block = reduction_empty_in_parts(schedule, loop)) {

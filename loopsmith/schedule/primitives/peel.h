@@ -10,7 +10,7 @@ struct PeelArguments {
   LoopRV loop;
   std::int64_t first = 1;
   std::int64_t last = 0;
-  std::int64_t align = 0;
+  std::int64_t align = 0, align_end = 0;
 
   static constexpr std::tuple parameters{
       Parameter{"loop", &PeelArguments::loop},
@@ -18,7 +18,10 @@ struct PeelArguments {
       Parameter{"last", &PeelArguments::last, "How many come after it."},
       Parameter{"align", &PeelArguments::align,
                 "In place of `first`: as many come before the loop as it takes until its value is "
-                "a multiple of this number. 0: `first` says it."}};
+                "a multiple of this number. 0: `first` says it."},
+      Parameter{"align_end", &PeelArguments::align_end,
+                "In place of `last`: as many come after the loop as it takes until it ends at a "
+                "multiple of this number. 0: `last` says it."}};
 };
 
 /// Iterations of the loop that become a loop.
@@ -38,7 +41,8 @@ inline constexpr Condition peeled_numbers_are_positive{"peeled_numbers_are_posit
                                                        "{} iterations of loop {} are to come {} it",
                                                        "pass 0 or more, and not 0 for both"};
 inline constexpr Condition aligned_loop_has_all_values{
-    "aligned_loop_has_all_values", "loop {} counts by {}, and is to start at a multiple of {}",
+    "aligned_loop_has_all_values",
+    "loop {} counts by {}, and is to start or end at a multiple of {}",
     "pass a positive number, for a loop that counts by 1"};
 inline constexpr Condition peeled_iterations_fit{
     "peeled_iterations_fit", "{} iterations are to be peeled of loop {}, which has {}",
@@ -68,6 +72,12 @@ Planned<PeelPlan> plan_peel(const Schedule& schedule, const PeelArguments& argum
 /// for i in n:         for i in n:
 ///   for j in i..n:      for j_first in i..min(i + (0 - i) % 8, n):  body(i, j_first)
 ///     body(i, j)  =>    for j in i + (0 - i) % 8..n:                body(i, j)
+///
+/// and end where blocks of rows start if each end is aligned:
+///
+/// for i in n:         for i in n:
+///   for j in i:         for j in i - i % 8:          body(i, j)
+///     body(i, j)  =>    for j_last in i - i % 8..i:  body(i, j_last)
 ///
 /// Gives the loops in their order. The loop that is left keeps its name and blocks, the others get
 /// copies; where nothing is left, it ends.

@@ -23,7 +23,7 @@ inline constexpr Condition consumers_are_in_the_loop{
     "consumers_are_in_the_loop",
     "Not all required blocks are under the loop scope: {} reads what block {} writes, outside of "
     "loop {}",
-    "choose a loop around all of them, or move the others first"};
+    "choose a loop around all of them: merge_siblings makes one, or move the others first"};
 inline constexpr Condition index_is_possible{
     "index_is_possible", "index {} in the body of loop {} is not within {} and {}",
     "pass -1 or -2, and the place is found"};

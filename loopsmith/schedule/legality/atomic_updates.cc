@@ -24,6 +24,28 @@ constexpr AtomicReducer atomic_reducers[] = {
     {"or of bits", op("atomic_or")}, {"xor of bits", op("atomic_xor")},
 };
 
+/// What an iteration of a loop has for itself.
+class IterationMemory {
+ public:
+  IterationMemory(const Schedule& schedule, LoopRV loop) : schedule_(schedule), loop_(loop) {}
+
+  bool holds(const Buffer& buffer) {
+    const PrimFunc& func =
+        *schedule_.as<PrimFunc>(schedule_.root(schedule_.function_of(schedule_.node(loop_))));
+    const auto is_it = [&](const Ptr<Buffer>& other) {
+      return other && other->data.same_as(buffer.data);
+    };
+    if (std::ranges::any_of(func.buffer_map, is_it)) return false;
+    if (!shared_) shared_ = conflicting_buffers(schedule_, loop_, Concurrency::in_threads);
+    return std::ranges::none_of(*shared_, [&](const auto& each) { return !each || is_it(each); });
+  }
+
+ private:
+  const Schedule& schedule_;
+  LoopRV loop_;
+  std::optional<std::vector<Ptr<Buffer>>> shared_;
+};
+
 }  // namespace
 
 std::optional<AtomicUpdate> atomic_update_of(const BufferStore& store) {
@@ -47,10 +69,11 @@ bool updates_atomically(const Schedule& schedule, LoopRV handle) {
   const ElementAccesses accesses = accesses_inside(schedule, schedule.node(handle));
   if (!step || !accesses.opaque.empty()) return false;
   std::vector<const Buffer*> updated;
+  IterationMemory own(schedule, handle);
   for (const ElementAccess& access : accesses.all) {
     const bool is_updated = access.is_write && access.group &&
                             !has_zero_distance(accesses, access, access, *loop.loop_var, *step);
-    if (!is_updated) continue;
+    if (!is_updated || own.holds(*access.buffer)) continue;
     if (memory_scope(*access.buffer) != MemoryScope::global) return false;
     updated.push_back(access.buffer);
   }

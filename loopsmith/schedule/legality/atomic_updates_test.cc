@@ -44,6 +44,24 @@ TEST(atomic_updates, run_in_parallel_and_in_blocks) {
   expect_result(blocks, before);
 }
 
+TEST(atomic_updates, leave_what_an_iteration_has_for_itself) {
+  const auto before = program(
+      R"(N: T.Buffer((64,), "int32"), L: T.Buffer((64,), "int32"), H: T.Buffer((64,), "int32"))",
+      R"(
+for i in range(16):
+    least = L[i]
+    for k in range(4):
+        least = T.min(least, L[N[i * 4 + k] % 64])
+    if least < L[i]:
+        H[L[i] % 64] = T.min(H[L[i] % 64], least)
+)");
+  Schedule sch(before);
+  const auto loop = get_loop(sch, "i");
+  EXPECT_TRUE(updates_atomically(sch, loop));
+  atomic(sch, loop);
+  expect_result(sch, before);
+}
+
 TEST(atomic_updates, are_of_words_alone) {
   const auto is_atomic = [](std::string_view type, std::string_view update) {
     const Schedule sch(histogram(type, update));

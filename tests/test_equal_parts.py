@@ -184,6 +184,111 @@ def test_parts_share_an_iteration(kind: str, parts: int, lanes: int) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("cut", [False, True])
+def test_rows_need_not_follow_each_other(cut: bool) -> None:
+    func = program(
+        'F: T.Buffer((32,), "int32"), L: T.Buffer((32,), "int32"),'
+        'V: T.Buffer((900,), "float32"), Y: T.Buffer((32,), "float32")',
+        "for i in range(32):\n    for k in range(F[i], F[i] + L[i]):\n        Y[i] = Y[i] + V[k]",
+    )
+    sch = tir.Schedule(func)
+    sch.parallel("i")
+    sch.inspect_split("i", 5, cut_iterations=cut)
+    for lengths in LENGTHS:
+        starts, values, expected = rows(lengths)
+        found = np.zeros(32, "float32")
+        backwards = [np.ascontiguousarray(each[::-1], "int32") for each in (starts[:-1], lengths)]
+        ls.build(sch)(*backwards, values, found)
+        np.testing.assert_allclose(found[::-1], expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("cut", [False, True])
+@pytest.mark.parametrize("parts", [1, 4, 50])
+def test_rows_that_end_before_they_start_are_empty(cut: bool, parts: int) -> None:
+    func = program(
+        "s: T.handle, y: T.handle",
+        """
+n = T.int32()
+S = T.match_buffer(s, (n + 1,), "int32")
+Y = T.match_buffer(y, (n,), "int32")
+for i in range(n):
+    for k in range(S[i], S[i + 1]):
+        Y[i] = Y[i] + k
+""",
+    )
+    sch = tir.Schedule(func)
+    sch.parallel("i")
+    sch.inspect_split("i", parts, cut_iterations=cut)
+    run = ls.build(sch)
+    generator = np.random.default_rng(0)
+    for n in (0, 1, 2, 30, 30, 30):
+        starts = generator.integers(-40, 60, n + 1).astype("int32")
+        found = np.zeros(n, "int32")
+        run(starts, found)
+        sums = [np.arange(a, b).sum() for a, b in zip(starts, starts[1:])]
+        np.testing.assert_array_equal(found, np.array(sums, "int32"))
+
+
+def test_blocks_are_left_where_parts_share_an_iteration() -> None:
+    func = program(
+        SPARSE[0],
+        """
+for i in range(32):
+    for k in range(S[i], S[i + 1]):
+        with T.block("Y"):
+            row = T.axis.spatial(32, i)
+            at = T.axis.opaque(900, k)
+            T.where(V[k] > T.float32(0.5))
+            Y[row] = Y[row] + V[at]
+""",
+    )
+    sch = tir.Schedule(func)
+    sch.parallel("i")
+    sch.inspect_split("i", 5, cut_iterations=True)
+    assert 'T.block("Y")' not in sch.func.script()
+    assert sch.verify()
+    for lengths in LENGTHS:
+        starts, values, _ = rows(lengths)
+        found = np.zeros(32, "float32")
+        ls.build(sch)(starts, values, found)
+        of_rows = [values[a:b] for a, b in zip(starts, starts[1:])]
+        np.testing.assert_allclose(found, [row[row > 0.5].sum() for row in of_rows], rtol=1e-5)
+
+
+def test_rows_of_different_lengths_are_shared_by_default() -> None:
+    func = program(
+        "s: T.handle, v: T.handle, c: T.handle, x: T.handle, y: T.handle",
+        """
+n = T.int32()
+m = T.int32()
+S = T.match_buffer(s, (n + 1,), "int32")
+V = T.match_buffer(v, (m,), "float32")
+C = T.match_buffer(c, (m,), "int32")
+X = T.match_buffer(x, (n,), "float32")
+Y = T.match_buffer(y, (n,), "float32")
+for i in range(n):
+    Y[i] = T.float32(0)
+    for k in range(S[i], S[i + 1]):
+        Y[i] = Y[i] + V[k] * X[C[k]]
+""",
+    )
+    trace = str(ls.default_schedule(func).trace)
+    assert "cut_iterations=True" in trace and "uneven=True" in trace
+    run = ls.build(func)
+    generator = np.random.default_rng(0)
+    n = 40_000
+    for long in (3, 50_000):
+        lengths = generator.integers(0, 7, n)
+        lengths[n // 3] = long
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype("int32")
+        columns = generator.integers(0, n, starts[-1]).astype("int32")
+        values, x = (generator.random(size).astype("float32") for size in (starts[-1], n))
+        found = np.ones(n, "float32")
+        run(starts, values, columns, x, found)
+        sums = np.concatenate([[0], np.cumsum(values.astype("float64") * x[columns])])
+        np.testing.assert_allclose(found, np.diff(sums[starts]), rtol=1e-4, atol=1e-5)
+
+
 def test_shared_iterations_update_several_elements_under_conditions() -> None:
     func = program(
         'S: T.Buffer((33,), "int32"), V: T.Buffer((900,), "float32"),'

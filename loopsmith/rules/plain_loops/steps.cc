@@ -103,10 +103,18 @@ bool Steps::peel(LoopRV loop, std::int64_t first, std::int64_t last) {
   return loopsmith::peel.attempt(schedule_, loop, first, last).has_value();
 }
 
+bool Steps::inspect_split(LoopRV loop, bool cut_iterations) {
+  look_up(loop);
+  const auto parts = loopsmith::inspect_split.attempt(
+      schedule_, loop, InspectSplitArguments().parts, cut_iterations);
+  if (parts) know(*parts);
+  return parts.has_value();
+}
+
 std::vector<LoopRV> Steps::version_loop(const std::vector<LoopRV>& loops,
-                                        const std::vector<std::int64_t>& least) {
+                                        const std::vector<std::int64_t>& least, bool uneven) {
   for (const LoopRV loop : loops) look_up(loop);
-  const auto versions = loopsmith::version_loop.attempt(schedule_, loops, least);
+  const auto versions = loopsmith::version_loop.attempt(schedule_, loops, least, uneven);
   if (!versions) return {};
   know(*versions);
   return *versions;

@@ -34,10 +34,11 @@ class Steps {
   bool parallel_scan(LoopRV loop);
   bool skew(LoopRV outer, LoopRV inner);
   bool peel(LoopRV loop, std::int64_t first, std::int64_t last);
-  /// A loop as it is where loops have so many iterations or more, and its copy for elsewhere; empty
-  /// where refused.
+  bool inspect_split(LoopRV loop, bool cut_iterations);
+  /// A loop as it is where loops have so many iterations or more, and those of the first uneven
+  /// work if that is asked, and its copy for elsewhere; empty where refused.
   std::vector<LoopRV> version_loop(const std::vector<LoopRV>& loops,
-                                   const std::vector<std::int64_t>& least);
+                                   const std::vector<std::int64_t>& least, bool uneven = false);
   bool bind(LoopRV loop, const std::string& axis);
   /// One loop of several that are nested, outermost first; nothing where refused.
   std::optional<LoopRV> fuse(const std::vector<LoopRV>& loops);

@@ -65,13 +65,40 @@ bool would_update_atomically(const Schedule& schedule, LoopRV handle) {
   });
 }
 
+/// True when parts of the loop with equal work, which may share an iteration, run in threads then.
+bool parallelize_equal_parts(Steps& steps, LoopRV loop) {
+  Steps::Snapshot as_it_was = steps.snapshot();
+  bool is_done = false, is_parallel = true;
+  for (const LoopRV nest : steps.distribute(loop)) {
+    is_parallel = is_parallel && parallelize_in_order(steps, nest);
+    is_done = is_done || (!steps.inside(nest).empty() && steps.inspect_split(nest, true));
+  }
+  if (is_done && is_parallel) return true;
+  steps.restore(std::move(as_it_was));
+  return parallelize_in_order(steps, loop) &&
+         (steps.inspect_split(loop, true) || steps.inspect_split(loop, false));
+}
+
+/// `parallelize_in_order`; where a loop over rows of a sparse matrix finds some much longer than
+/// others, in parts of equal work.
+bool parallelize_rows(Steps& steps, LoopRV loop) {
+  Steps::Snapshot as_it_was = steps.snapshot();
+  const std::vector<LoopRV> versions = steps.version_loop({loop}, {1}, /*uneven=*/true);
+  if (!versions.empty() && parallelize_equal_parts(steps, versions[0]) &&
+      parallelize_in_order(steps, versions[1])) {
+    return true;
+  }
+  steps.restore(std::move(as_it_was));
+  return parallelize_in_order(steps, loop);
+}
+
 /// True when a loop of the nest runs in threads then.
 bool parallelize_loops(Steps& steps, LoopRV loop, const Machine& machine) {
   if (steps.get(loop).kind != ForKind::serial) return false;
   if (work_of(steps.schedule(), loop, machine) < machine.thread_start_cycles) return false;
   const double trips = trip_count(steps.get(loop), nest_around(steps.schedule(), loop), machine);
   const bool is_atomic = would_update_atomically(steps.schedule(), loop);
-  if (trips >= 2 && !is_atomic && take_without_last(steps, loop, parallelize_in_order)) return true;
+  if (trips >= 2 && !is_atomic && take_without_last(steps, loop, parallelize_rows)) return true;
   bool any = false;
   for (const LoopRV inner : steps.inside(loop)) {
     any = parallelize_loops(steps, inner, machine) || any;

@@ -4,78 +4,24 @@
 #include <algorithm>
 
 #include "loopsmith/ir/effects.h"
-#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/pure_updates.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/iteration_costs.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/rewrites/edits.h"
 
 namespace loopsmith {
 namespace {
 
-/// Collects how often the loops right inside another run, where that differs from iteration to
-/// iteration and can be told before it runs.
-class CostFinder {
- public:
-  explicit CostFinder(const For& loop) : loop_(loop) {}
-
-  /// The iterations of all these loops; null where there are none.
-  Expr find() && {
-    visit(loop_.body);
-    return std::move(cost_);
-  }
-
- private:
-  void visit(const Stmt& stmt) {
-    if (const auto* sequence = stmt.as<SeqStmt>()) {
-      for (const Stmt& part : sequence->seq) visit(part);
-    } else if (const auto* let = stmt.as<LetStmt>()) {
-      values_[let->var] = substitute(let->value, values_);
-      visit(let->body);
-    } else if (const auto* realize = stmt.as<BlockRealize>()) {
-      // What a condition guards may not be read without it.
-      if (!is_const_int(realize->predicate, 1)) return;
-      const Block& block = *realize->block;
-      for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
-        values_[block.iter_vars[i]->var] = substitute(realize->iter_values[i], values_);
-      }
-      visit(block.body);
-    } else if (const auto* inner = stmt.as<For>()) {
-      add(substitute(inner->extent, values_));
-    }
-  }
-
-  void add(const Expr& extent) {
-    const auto inside = free_variables(extent);
-    const bool differs = reads_memory(extent) || uses_variable(extent, loop_.loop_var);
-    if (!differs || may_change(extent, loop_.body) || is_defined_inside(inside)) return;
+void set_costs(InspectSplitPlan& plan, const For& loop, const std::vector<Expr>& extents) {
+  for (const Expr& extent : extents) {
     const Expr count = max(cast(i64, extent), int_imm(i64, 0));
-    cost_ = cost_.defined() ? cost_ + count : count;
+    plan.cost = plan.cost.defined() ? plan.cost + count : count;
   }
-
-  bool is_defined_inside(const auto& variables) const {
-    bool found = false;
-    pre_order_visit(loop_.body, [&](const Ref& ref) {
-      const auto is_used = [&](const Ptr<Var>& var) {
-        return std::ranges::any_of(variables, [&](const auto& each) { return each.same_as(var); });
-      };
-      if (const auto* inner = ref.as<For>()) found = found || is_used(inner->loop_var);
-      if (const auto* let = ref.as<LetStmt>()) found = found || is_used(let->var);
-      if (const auto* block = ref.as<Block>()) {
-        for (const auto& axis : block->iter_vars) found = found || is_used(axis->var);
-        for (const auto& buffer : block->alloc_buffers) found = found || is_used(buffer->data);
-      }
-      return !found && !is_expr(*ref.get());
-    });
-    return found;
-  }
-
-  const For& loop_;
-  Substitution values_;
-  Expr cost_;
-};
+  if (extents.size() == 1) plan.sum = sum_of_extents(extents[0], loop);
+}
 
 /// Looks for the updates of the elements of an iteration of `loop`, which `inner`, the loop that is
 /// its body, makes.
@@ -88,7 +34,6 @@ class UpdateFinder {
     pre_order_visit(inner_.body, [&](const Ref& ref) {
       if (const auto* inside = ref.as<For>()) own_.push_back(inside->loop_var);
       if (const auto* let = ref.as<LetStmt>()) own_.push_back(let->var);
-      if (ref.is<BlockRealize>()) why_ = "it has blocks";
       if (ref.is<Evaluate>() || ref.is<While>()) why_ = "it has calls or loops with while";
       if (const auto* store = ref.as<BufferStore>()) add(*store);
       return why_.empty() && !is_expr(*ref.get());
@@ -154,12 +99,35 @@ std::optional<Refusal> refuse_domains_of(const Schedule& schedule, LoopRV handle
   return {};
 }
 
+/// What blocks do, without the blocks; nothing where one has more than a body.
+std::optional<Stmt> without_blocks(const Stmt& stmt) {
+  bool is_possible = true;
+  Rewriter rewrite;
+  rewrite.on<BlockRealize>([&](const BlockRealize& node) -> Stmt {
+    const Block& block = *node.block;
+    is_possible = is_possible && !block.init.defined() && block.alloc_buffers.empty() &&
+                  block.match_buffers.empty();
+    Substitution values;
+    for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
+      values[block.iter_vars[i]->var] = node.iter_values[i];
+    }
+    const Stmt body = substitute(rewrite(block.body), values);
+    if (is_const_int(node.predicate, 1)) return body;
+    return make(IfThenElse{.condition = node.predicate, .then_case = body});
+  });
+  const Stmt found = rewrite(stmt);
+  return is_possible ? std::optional(found) : std::nullopt;
+}
+
 /// Plans parts that end inside of iterations, or refuses them.
 std::optional<Refusal> plan_cuts(const Schedule& schedule, InspectSplitPlan& plan) {
-  const For& loop = schedule.get(plan.loop);
+  For loop = schedule.get(plan.loop);
   const auto fail = [&](std::string why) {
     return Refusal{&loop_is_of_updates, {Argument(plan.loop), Argument(std::move(why))}};
   };
+  auto body = without_blocks(loop.body);
+  if (!body) return fail("a block in it has an init or buffers of its own");
+  loop.body = *std::move(body);
   const auto* inner = loop.body.as<For>();
   if (!inner) return fail("its body is not a loop alone");
   const LoopRV inside = child_loops(schedule, schedule.node(plan.loop))[0];
@@ -182,8 +150,8 @@ std::optional<Refusal> plan_cuts(const Schedule& schedule, InspectSplitPlan& pla
       plan.reordered_reduction = Argument(update.buffer->name);
     }
   }
-  plan.cost = max(cast(i64, inner->extent), int_imm(i64, 0));
-  plan.cuts_iterations = true;
+  set_costs(plan, loop, {inner->extent});
+  plan.shared_body = loop.body;
   return {};
 }
 
@@ -221,8 +189,9 @@ Planned<InspectSplitPlan> plan_inspect_split(const Schedule& schedule,
   if (arguments.cut_iterations) {
     if (auto refusal = plan_cuts(schedule, plan)) return *std::move(refusal);
   } else {
-    plan.cost = CostFinder(loop).find();
-    if (!plan.cost.defined()) return Refusal{&costs_differ, {handle, handle}};
+    const std::vector<Expr> extents = differing_extents(loop);
+    if (extents.empty()) return Refusal{&costs_differ, {handle, handle}};
+    set_costs(plan, loop, extents);
   }
   plan.has_own_elements = loop.kind == ForKind::parallel &&
                           schedule.known_facts().has_independent_iterations(arguments.loop);
@@ -235,10 +204,12 @@ Handles<LoopRV> commit_inspect_split(Schedule& schedule, InspectSplitPlan&& plan
   const std::uint32_t function = schedule.function_of(node);
   const SpanScope span(schedule.span_from(schedule.get(plan.loop).span));
   const Ptr<Var> inner = schedule.get(plan.loop).loop_var;
+  For loop = schedule.get(plan.loop);
+  if (plan.shared_body) loop.body = plan.shared_body;
   const WorkParts made =
       work_parts(schedule, function,
-                 {schedule.get(plan.loop), plan.parts, std::move(plan.cost), plan.cuts_iterations,
-                  std::move(plan.updates), plan.has_own_elements});
+                 {std::move(loop), plan.parts, std::move(plan.cost), std::move(plan.sum),
+                  plan.shared_body.defined(), std::move(plan.updates), plan.has_own_elements});
   schedule.replace(node, made.statement);
   for (const Ptr<Buffer>& buffer : made.buffers) allocate_in(schedule, block, buffer);
   return {loop_of_var(schedule, function, made.part), loop_of_var(schedule, function, inner)};

@@ -25,9 +25,11 @@ struct InspectSplitArguments {
 struct InspectSplitPlan {
   LoopRV loop;
   std::int64_t parts = 0;
-  Expr cost;  ///< Of an iteration, in terms of the loop's variable.
-  bool cuts_iterations = false;
-  std::vector<ElementUpdate> updates = {};  ///< Where it does, those of an iteration.
+  Expr cost;      ///< Of an iteration, in terms of the loop's variable.
+  Expr sum = {};  ///< What the costs are differences of, if they are.
+  /// Of a loop of which parts share iterations, without its blocks; null where none do.
+  Stmt shared_body = {};
+  std::vector<ElementUpdate> updates = {};  ///< Those of an iteration that is shared.
   bool has_own_elements = false;            ///< Iterations run at once, and never meet.
   std::optional<Argument> reordered_reduction = {};
 };
@@ -79,6 +81,8 @@ Planned<InspectSplitPlan> plan_inspect_split(const Schedule& schedule,
 ///                                       for k of i that belong to p:  carry[p] += a(i, k)
 ///                                       if i != ends[p + 1]:  Y[i] += carry[p]
 ///                                   for p in 8:  Y[ends[p + 1]] += carry[p]
+///
+/// Parts of iterations are none of blocks: these are left, and their statements stay.
 Handles<LoopRV> commit_inspect_split(Schedule& schedule, InspectSplitPlan&& plan);
 
 inline constexpr Primitive inspect_split(PrimitiveDefinition{

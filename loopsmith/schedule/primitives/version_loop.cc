@@ -3,17 +3,48 @@
 
 #include <algorithm>
 
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/iteration_costs.h"
 #include "loopsmith/schedule/rewrites/iteration_dimension.h"
 #include "loopsmith/schedule/rewrites/loop_parts.h"
 
 namespace loopsmith {
+namespace {
+
+/// Whether parts of equal length, whose work `sum` tells, have unequal work. Reads nothing where
+/// the loop does not run.
+Expr is_uneven(const For& loop, const Expr& sum) {
+  constexpr std::int64_t parts = 8;
+  const DataType type = loop.extent.dtype();
+  const auto start_of = [&](std::int64_t part) -> Expr {
+    if (part == parts) return loop.extent;
+    return floordiv(loop.extent, int_imm(type, parts)) * int_imm(type, part);
+  };
+  const auto work = [&](const Expr& first, const Expr& end) {
+    const auto sum_at = [&](const Expr& iteration) {
+      const Expr value = loop.min + cast(loop.loop_var->dtype, iteration) * loop.step;
+      return cast(i64, substitute(sum, {{loop.loop_var, value}}));
+    };
+    return sum_at(end) - sum_at(first) + cast(i64, end - first);
+  };
+  const Expr all = work(int_imm(type, 0), loop.extent);
+  Expr found = int_imm(boolean, 0);
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const Expr own = work(start_of(part), start_of(part + 1));
+    found = found || own * int_imm(i64, 4 * parts) > all * int_imm(i64, 5);
+  }
+  return if_then_else(loop.extent > int_imm(type, 0), Analyzer().simplify(found),
+                      int_imm(boolean, 0));
+}
+
+}  // namespace
 
 Planned<VersionLoopPlan> plan_version_loop(const Schedule& schedule,
                                            const VersionLoopArguments& arguments) {
-  const auto& [loops, least] = arguments;
+  const auto& [loops, least, uneven] = arguments;
   if (loops.empty() || loops.size() != least.size()) {
     const auto count = [](std::size_t size) { return Argument(static_cast<std::int64_t>(size)); };
     return Refusal{&loops_have_least_numbers, {count(loops.size()), count(least.size())}};
@@ -32,6 +63,13 @@ Planned<VersionLoopPlan> plan_version_loop(const Schedule& schedule,
       return Refusal{&extent_is_known_before, {Argument(loops[i]), Argument(loops[0])}};
     }
     plan.condition = plan.condition && extent >= int_imm(extent.dtype(), least[i]);
+  }
+  if (uneven) {
+    const For& loop = schedule.get(loops[0]);
+    const std::vector<Expr> extents = differing_extents(loop);
+    const Expr sum = extents.size() == 1 ? sum_of_extents(extents[0], loop) : Expr();
+    if (!sum.defined()) return Refusal{&rows_follow_each_other, {Argument(loops[0])}};
+    plan.condition = plan.condition && is_uneven(loop, sum);
   }
   return plan;
 }

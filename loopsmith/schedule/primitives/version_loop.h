@@ -8,12 +8,16 @@ namespace loopsmith {
 struct VersionLoopArguments {
   std::vector<LoopRV> loops;
   std::vector<std::int64_t> least;
+  bool uneven = false;
 
   static constexpr std::tuple parameters{
       Parameter{"loops", &VersionLoopArguments::loops,
                 "The one that gets two versions first, then loops inside of it."},
       Parameter{"least", &VersionLoopArguments::least,
-                "How many iterations each of them has at least in the first version."}};
+                "How many iterations each of them has at least in the first version."},
+      Parameter{"uneven", &VersionLoopArguments::uneven,
+                "The first version is for rows of very different lengths alone: some eighth of the "
+                "first loop has a quarter more to do than others."}};
 };
 
 struct VersionLoopPlan {
@@ -27,9 +31,13 @@ inline constexpr Condition loops_have_least_numbers{
 inline constexpr Condition extent_is_known_before{
     "extent_is_known_before", "how often loop {} runs is not known before loop {} starts",
     "choose loops whose extents are sizes"};
+inline constexpr Condition rows_follow_each_other{
+    "rows_follow_each_other",
+    "how much work comes before an iteration of loop {} is not known without a count of all",
+    "pass uneven=False; a loop inside is to run from S[i] to S[i + 1]"};
 inline constexpr const Condition* version_loop_conditions[] = {
-    &loops_have_least_numbers, &loop_is_plain, &bounds_stay, &inner_is_inside_outer,
-    &extent_is_known_before};
+    &loops_have_least_numbers, &loop_is_plain,          &bounds_stay,
+    &inner_is_inside_outer,    &extent_is_known_before, &rows_follow_each_other};
 
 Planned<VersionLoopPlan> plan_version_loop(const Schedule& schedule,
                                            const VersionLoopArguments& arguments);
@@ -38,6 +46,9 @@ Planned<VersionLoopPlan> plan_version_loop(const Schedule& schedule,
 ///   body(i)               for i in n:  body(i)
 ///                  =>   else:
 ///                         for i_1 in n:  body(i_1)
+///
+/// With `uneven`, of rows that start where the ones before end, at S[i], the condition asks how far
+/// S[n / 8 * (p + 1)] - S[n / 8 * p] is above an eighth of S[n] - S[0].
 ///
 /// Gives the loops of both versions, of which the first keeps its name.
 Handles<LoopRV> commit_version_loop(Schedule& schedule, VersionLoopPlan&& plan);

@@ -52,6 +52,28 @@ for i in range(8):
   expect_result(sch, before);
 }
 
+TEST(version_loop, asks_whether_rows_have_different_lengths) {
+  const auto before = program("s: T.handle, A: T.Buffer((40,), 'int32')", R"(
+n = T.int32()
+S = T.match_buffer(s, (n + 1,), "int32")
+for i in range(n):
+    for k in range(S[i], S[i + 1]):
+        if 0 <= k and k < 40:
+            A[k] = A[k] + i
+)");
+  Schedule sch(before);
+  const auto versions =
+      version_loop(sch, std::vector{get_loop(sch, "i")}, std::vector<std::int64_t>{1}, true);
+  EXPECT_EQ(versions.size(), 2u);
+  expect_result(sch, before);
+  Schedule even(nests());
+  EXPECT_EQ(
+      error_of([&] {
+        version_loop(even, std::vector{get_loop(even, "i")}, std::vector<std::int64_t>{1}, true);
+      }).substr(0, 88),
+      "rows_follow_each_other: version_loop: how much work comes before an iteration of loop i ");
+}
+
 TEST(version_loop, refuses_what_is_not_known_before) {
   Schedule sch(nests());
   const auto of = [&](std::vector<LoopRV> loops, std::vector<std::int64_t> least) {

@@ -48,15 +48,12 @@ class Builder {
 
   WorkParts build() {
     const Ptr<Var> clear = variable("clear"), part = variable("part");
-    std::vector<Stmt> all{set(total, wide(0)), over_iterations(set(total, at(total) + cost_)),
-                          // More than a part of it, so that the last part ends behind the loop.
-                          set(step, floordiv(at(total), wide(request_.parts)) + wide(1)),
-                          set(next, at(step)), set(done, wide(0))};
     std::vector<Stmt> cleared{store(ends_, count_, {clear})};
     if (inside_) cleared.push_back(store(inside_, wide(0), {clear}));
-    all.push_back(for_loop(clear, integer(0), integer(request_.parts + 1), seq(cleared)));
-    all.push_back(store(ends_, integer(0), {integer(0)}));
-    all.push_back(over_iterations(ends_here()));
+    std::vector<Stmt> all{
+        for_loop(clear, integer(0), integer(request_.parts + 1), seq(cleared)),
+        store(ends_, integer(0), {integer(0)}),
+        request_.sum.defined() ? only_if(count_ > integer(0), find_ends()) : count_ends()};
     all.push_back(over_parts(part));
     if (inside_) all.push_back(combine());
     std::vector<Ptr<Buffer>> buffers{ends_, work_};
@@ -67,13 +64,69 @@ class Builder {
 
  private:
   /// What is counted: all work, how much a part gets, where the next part begins, and how much is
-  /// in the iterations so far. `total` is not needed where `next` is.
-  static constexpr int total = 0, step = 1, next = 2, done = 3;
+  /// in the iterations so far. `total` is not needed where `next` is. Where the last two are
+  /// searched, the iterations between which a part ends.
+  static constexpr int total = 0, step = 1, next = 2, done = 3, low = 0, high = 2;
 
   static Expr wide(std::int64_t value) { return int_imm(i64, value); }
   Expr integer(std::int64_t value) const { return int_imm(type_, value); }
   Expr at(int what) const { return load(work_, {what}); }
   Stmt set(int what, const Expr& value) const { return store(work_, value, {what}); }
+
+  Stmt set_step(const Expr& all_work) const {
+    // More than a part of it, so that the last part ends behind the loop.
+    return set(step, floordiv(all_work, wide(request_.parts)) + wide(1));
+  }
+
+  /// Finds the ends of parts by going through all iterations.
+  Stmt count_ends() const {
+    return seq({set(total, wide(0)), over_iterations(set(total, at(total) + cost_)),
+                set_step(at(total)), set(next, at(step)), set(done, wide(0)),
+                over_iterations(ends_here())});
+  }
+
+  /// The work before an iteration, from the sums; reads what the iteration before does.
+  Expr work_before(const Expr& iteration) const {
+    const auto sum = [&](const Expr& at) {
+      return substitute(request_.sum, {{loop_.loop_var, value_at(cast(type_, at))}});
+    };
+    return cast(i64, sum(iteration)) - cast(i64, sum(integer(0))) + cast(i64, iteration);
+  }
+
+  /// Finds the end of each part by bisection. Where the sums do not grow, parts are not equal.
+  Stmt find_ends() const {
+    const Ptr<Var> part = variable("end");
+    const Expr middle = floordiv(at(low) + at(high) + wide(1), wide(2));
+    const Expr target = cast(i64, part) * at(step);
+    const Stmt bisect =
+        make(While{.condition = at(low) < at(high),
+                   .body = make(IfThenElse{.condition = work_before(middle) <= target,
+                                           .then_case = set(low, middle),
+                                           .else_case = set(high, middle - wide(1))})});
+    const Expr found = cast(type_, at(low));
+    const Expr before_part = load(ends_, {part - integer(1)});
+    const Expr cost = substitute(request_.cost, {{loop_.loop_var, value_at(found)}});
+    const Expr inside = min(max(target - work_before(found), wide(0)), cost);
+    std::vector<Stmt> noted;
+    if (inside_) {
+      const Expr inside_before = load(inside_, {part - integer(1)});
+      noted.push_back(only_if(found > before_part, store(inside_, inside, {part})));
+      noted.push_back(
+          only_if(found == before_part, store(inside_, max(inside, inside_before), {part})));
+      noted.push_back(only_if(found < before_part, store(inside_, inside_before, {part})));
+      noted.push_back(store(ends_, max(found, before_part), {part}));
+    } else {
+      const Expr nearer = found + select(inside * wide(2) > cost, integer(1), integer(0));
+      noted.push_back(store(ends_, max(nearer, before_part), {part}));
+    }
+    const Stmt behind = store(ends_, count_, {part});
+    return seq({set_step(work_before(count_)),
+                for_loop(part, integer(1), integer(request_.parts - 1),
+                         seq({set(low, wide(0)), set(high, cast(i64, count_)), bisect,
+                              make(IfThenElse{.condition = found < count_,
+                                              .then_case = seq(std::move(noted)),
+                                              .else_case = behind})}))});
+  }
 
   /// Notes the parts that begin in an iteration.
   Stmt ends_here() const {

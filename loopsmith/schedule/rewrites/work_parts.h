@@ -19,6 +19,9 @@ struct WorkPartsRequest {
   For loop;
   std::int64_t parts = 0;
   Expr cost;  ///< Of an iteration, int64, in terms of the loop's variable; not negative.
+  /// What costs of iterations are differences of: it grows from each to the next by the cost, where
+  /// the cost is not 0 for what would be negative. Null where that is not known.
+  Expr sum = {};
   /// Parts may end inside of an iteration, whose body is a loop that makes these updates alone.
   bool cuts_iterations = false;
   std::vector<ElementUpdate> updates = {};

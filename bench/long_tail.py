@@ -206,6 +206,7 @@ def in_scipy() -> dict[str, Run]:
         "recursive_blur": recursive_blur,
         "sparse_product": lambda s, c, v, x, y: sparse.csr_matrix((v, c, s), (len(y), len(x))) @ x,
         "connected_components": components,
+        "hooked_components": components,
         "floyd_warshall": csgraph.floyd_warshall,
         "game_of_life": lambda a, b: ndimage.convolve(a, cross, mode="wrap") == 2,
         "lu": linalg.lu_factor,

@@ -167,16 +167,36 @@ def in_place_transpose(a: T.handle):
 
 
 def substituted(sch: tir.Schedule) -> None:
-    """Let threads share the columns, which do not need each other, sixteen of them a vector."""
-    parts = []
-    for column in ("c", "d"):
-        part, lanes = sch.split(column, [None, 16])
+    """Let threads share the columns; what is above four rows updates all of them at once.
+
+    Columns do not need each other: sixteen are a vector, which stays in registers.
+    """
+    _, rest = sch.peel("i", first=0, align_end=4)
+    blocks, row = sch.split("i", [None, 4])
+    sch.peel(sch.get_child_loops(row)[0], first=0, align_end=4)
+    above, within = sch.distribute(row)
+    groups = [columns_outside(sch, rows) for rows in (above, within, rest)]
+    (k,) = sch.get_child_loops(above)
+    sch.reorder(k, above)
+    sch.unroll(above)
+    columns = sch.merge_siblings(groups[:2])
+    sch.reorder(columns, blocks)
+    sch.parallel(sch.merge_siblings(columns, groups[2]))
+
+
+def columns_outside(sch: tir.Schedule, rows: tir.LoopRV) -> tir.LoopRV:
+    """Take sixteen columns at a time through rows, as a vector; return the loop over these."""
+    groups = []
+    for loop in sch.get_child_loops(rows):
+        columns = sch.get_child_loops(loop)
+        group, lanes = sch.split(columns[0] if columns else loop, [None, 16])
         sch.vectorize(lanes)
-        parts.append(part)
-    sch.reorder(parts[0], "k")
-    columns = sch.merge_siblings(parts)
-    sch.reorder(columns, "i")
-    sch.parallel(columns)
+        if columns:
+            sch.reorder(group, loop)
+        groups.append(group)
+    group = sch.merge_siblings(groups) if len(groups) > 1 else groups[0]
+    sch.reorder(group, rows)
+    return group
 
 
 PROGRAMS["triangular_solve"] = Program(

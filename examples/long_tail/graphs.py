@@ -112,6 +112,49 @@ def connected_components(s: T.handle, c: T.handle, l: T.handle, m: T.handle):
 )
 
 
+def hooks_at_once(sch: tir.Schedule) -> None:
+    """Let threads share the vertices; two that hook one label keep the lesser one."""
+    sch.atomic("v")
+    sch.parallel("w")
+    sch.parallel("u")
+
+
+PROGRAMS["hooked_components"] = Program(
+    """
+def hooked_components(s: T.handle, c: T.handle, l: T.handle, m: T.handle):
+    n = T.int32()
+    e = T.int32()
+    Starts = T.match_buffer(s, (n + 1,), "int32")
+    Neighbours = T.match_buffer(c, (e,), "int32")
+    Labels = T.match_buffer(l, (n,), "int32")
+    New = T.match_buffer(m, (n,), "int32")
+    changed = T.alloc_buffer((1,), "int32")
+    for i in range(n):
+        Labels[i] = i
+        New[i] = i
+    changed[0] = 1
+    while changed[0] > 0:
+        changed[0] = 0
+        for v in range(n):
+            least = Labels[v]
+            for k in range(Starts[v], Starts[v + 1]):
+                least = T.min(least, Labels[Neighbours[k]])
+            if least < Labels[v]:
+                New[Labels[v]] = T.min(New[Labels[v]], least)
+        for w in range(n):
+            label = New[New[w]]
+            changed[0] = T.max(changed[0], T.Select(label < Labels[w], 1, 0))
+            Labels[w] = label
+        for u in range(n):
+            New[u] = Labels[u]
+""",
+    hooks_at_once,
+    graph,
+    components,
+    types=("int32", "int64"),
+)
+
+
 def boxes(n: int) -> list[Array]:
     """Return boxes by falling score, and which are kept."""
     generator = np.random.default_rng(0)

@@ -463,6 +463,7 @@ SIZES = {
     "recursive_blur": 2000,
     "box_suppression": 6000,
     "connected_components": 200_000,
+    "hooked_components": 200_000,
     "top_8": 50_000,
     "welford": 50_000,
     "layer_norm": 50_000,

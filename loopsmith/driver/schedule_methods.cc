@@ -98,14 +98,16 @@ Handles<LoopRV> ScheduleMethods::loop_partition(const LoopArgument& loop,
 }
 
 Handles<LoopRV> ScheduleMethods::version_loop(const std::vector<LoopArgument>& loops,
-                                              const std::vector<std::int64_t>& least) {
-  return handles_in<LoopRV>(call("version_loop", {value_of(loops), value_of(least)}));
+                                              const std::vector<std::int64_t>& least, bool uneven) {
+  return handles_in<LoopRV>(
+      call("version_loop", {value_of(loops), value_of(least), value_of(uneven)}));
 }
 
 Handles<LoopRV> ScheduleMethods::peel(const LoopArgument& loop, std::int64_t first,
-                                      std::int64_t last, std::int64_t align) {
-  return handles_in<LoopRV>(
-      call("peel", {value_of(loop), value_of(first), value_of(last), value_of(align)}));
+                                      std::int64_t last, std::int64_t align,
+                                      std::int64_t align_end) {
+  return handles_in<LoopRV>(call("peel", {value_of(loop), value_of(first), value_of(last),
+                                          value_of(align), value_of(align_end)}));
 }
 
 Handles<LoopRV> ScheduleMethods::distribute(const LoopArgument& loop) {

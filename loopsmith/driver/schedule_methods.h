@@ -88,16 +88,19 @@ class ScheduleMethods {
   /// Makes two versions of a loop: one for where it, and loops inside of it, have so many
   /// iterations or more, one for where they do not. Each has a schedule of its own then. `loops`:
   /// The one that gets two versions first, then loops inside of it. `least`: How many iterations
-  /// each of them has at least in the first version.
+  /// each of them has at least in the first version. `uneven`: The first version is for rows of
+  /// very different lengths alone: some eighth of the first loop has a quarter more to do than
+  /// others.
   Handles<LoopRV> version_loop(const std::vector<LoopArgument>& loops,
-                               const std::vector<std::int64_t>& least);
+                               const std::vector<std::int64_t>& least, bool uneven = false);
   /// Takes the first or last iterations of a loop out of it. What is special in them, as a border
   /// is, is then decided outside of the loop. `first`: How many iterations come before the loop.
   /// `last`: How many come after it.
   /// `align`: In place of `first`: as many come before the loop as it takes until its value is a
-  /// multiple of this number. 0: `first` says it.
+  /// multiple of this number. 0: `first` says it. `align_end`: In place of `last`: as many come
+  /// after the loop as it takes until it ends at a multiple of this number. 0: `last` says it.
   Handles<LoopRV> peel(const LoopArgument& loop, std::int64_t first = 1, std::int64_t last = 0,
-                       std::int64_t align = 0);
+                       std::int64_t align = 0, std::int64_t align_end = 0);
   /// Gives the statements in a loop loops of their own, wherever dependences allow to cut between
   /// them (loop fission). `loop`: With several statements inside; other loops, and conditions that
   /// read no memory, may be between.

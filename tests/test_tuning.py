@@ -445,6 +445,19 @@ def test_strict_numerics_keep_every_bit(tmp_path: Path):
     assert plain.tobytes() == found.tobytes() == recorded.tobytes()
 
 
+def test_functions_without_a_quicker_schedule_keep_the_lock_of_their_module():
+    module = ls.ir.IRModule(names=[ls.ir.GlobalVar("sums")], functions=[sums()])
+    clock = Clock(shorter_is_quicker, default=1e-9)
+    best = ls.tune(module, trials=3, numerics="strict", runner=clock)
+    assert not best.functions["sums"].is_quicker
+    a = np.random.default_rng(0).standard_normal((64, 256)).astype(np.float32)
+    plain, found, free = (np.zeros(64, np.float32) for _ in range(3))
+    ls.build(sums(), numerics="strict")(a, plain)
+    best.build()(a, found)
+    ls.build(sums())(a, free)
+    assert plain.tobytes() == found.tobytes() != free.tobytes()
+
+
 def test_strict_numerics_refuse_other_bits():
     arguments = [np.zeros((64, 256), np.float32) + np.float32(0.1), np.zeros(64, np.float32)]
     reordered = tir.Schedule(sums())

@@ -103,6 +103,23 @@ def test_reproducible_searches_give_the_same_bits_whichever_schedule_wins(n: int
     assert len(results) == 1
 
 
+def test_build_keeps_the_order_with_a_record_and_without(tmp_path: Path):
+    func, store = row_sums(4099), tmp_path / "records.db"
+    best = ls.tune(func, trials=3, numerics="reproducible", records=store, runner=_Quick())
+    assert best.is_quicker and len(tuning.Records(store)) == 1
+    modules = [best.build(), *(ls.build(func, numerics="reproducible", records=each)
+               for each in (store, tmp_path / "others.db", None))]  # fmt: skip
+    a = np.random.default_rng(0).standard_normal((8, 4099)).astype(np.float32)
+    results = set()
+    for module in modules:
+        b = np.zeros(8, np.float32)
+        module(a, b)
+        results.add(b.tobytes())
+    assert len(results) == 1
+    with pytest.raises(ls.UserError, match="build: numerics is 'fixed'"):
+        ls.build(func, numerics="fixed")
+
+
 def test_products_keep_the_order_in_which_they_are_written():
     best = ls.tune(product(), trials=2, numerics="reproducible", runner=_Quick())
     assert "rfactor" not in str(best.trace)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from loopsmith.tuning.size_range import drawn_sizes
 from loopsmith.tuning.size_tree import Leaf, Split, fitted_tree, tree_from_json
+from loopsmith.tuning.sized import function_of
 from loopsmith.tuning.worker import Check, Outcome, Sweep
 
 import loopsmith as ls
@@ -104,6 +105,13 @@ def test_a_default_schedule_that_is_quickest_is_variant_0():
     best = ls.tune(product(), space=marked, trials=4, sizes={"m": {8: 1.0}}, runner=Slow([8]))
     assert best.is_default and best.speedup == 1.0
     assert best.build() is not None
+
+
+def test_variant_0_keeps_a_lock_of_numerics():
+    strict = function_of(product(), [], Leaf(0), "llvm -mcpu=native", "strict")
+    ls.assert_structural_equal(strict, product().with_attr("tir.is_scheduled", 1))
+    best, _ = searched({1: 1.0, 1000: 1.0}, numerics="strict")
+    assert best.options["numerics"] == "strict"
 
 
 def test_records_keep_variants_and_their_tree(tmp_path: Path):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, Literal, cast, get_args
 
 from . import _core
 from ._core import Target
@@ -38,6 +38,22 @@ def target_of(who: str, target: Target | str) -> Target:
             hint='pass a text, as "llvm -mcpu=native", or a Target',
         )
     return Target(target) if isinstance(target, str) else target
+
+
+Numerics = Literal["free", "strict", "reproducible"]
+"""Which results a schedule has to give: see `build` and `tune`."""
+
+
+def checked_numerics(who: str, numerics: Any) -> Numerics:
+    """Return a lock of numerics that there is."""
+    if numerics not in get_args(Numerics):
+        _core.fail(
+            "UserError",
+            "numerics_are_known",
+            f"{who}: numerics is {numerics!r}",
+            hint='pass "free", "strict" or "reproducible"',
+        )
+    return cast(Numerics, numerics)
 
 
 def checked_count(option: str, value: Any) -> int:

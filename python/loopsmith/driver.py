@@ -12,10 +12,12 @@ from ._core import IRModule, Module, PrimFunc, Schedule, Target, TeSchedule
 from .argument_errors import explained
 from .build_options import (
     DEFAULT_TARGET,
+    Numerics,
     arguments_and_target,
     checked_count,
     checked_list,
     checked_names,
+    checked_numerics,
     target_of,
 )
 from .compiled_program import each_function, program_of, searched_function
@@ -129,6 +131,7 @@ def build(
     num_threads: int | None = None,
     affinity: Sequence[int] | None = None,
     default_schedule: bool = True,
+    numerics: Numerics = "free",
     records: Records | str | os.PathLike[str] | None = None,
     tune: str | None = None,
     checks: bool = False,
@@ -165,10 +168,14 @@ def build(
         The processors on which the module's threads run.
     default_schedule
         Whether what has no schedule is scheduled by rule.
+    numerics
+        ``"strict"``: results are those of the program as it is written, to the bit, as with
+        ``default_schedule=False``; ``"reproducible"``: those of one order of each reduction, the
+        same on all machines, with whatever schedule `records` have. Schedules that are given stay
+        as they are.
     records
         What `tune` has found: a function that has no schedule gets that of its record, if there is
-        one for the target, the machine and these options; with ``default_schedule=False``, one of
-        a search with ``numerics="strict"``.
+        one for the target, the machine and these options, of a search with these `numerics`.
     tune
         ``"background"``: a thread searches for a quicker schedule of a function that has none, and
         swaps it in; the result is then a `loopsmith.tuning.BackgroundModule`. With `records`, what
@@ -220,17 +227,21 @@ def build(
     if target.kind == "cuda":
         find_nvrtc()
     program = program_of("build", x, name, args, binds, keeps_trace=True)
+    checked_numerics("build", numerics)
+    if not default_schedule and numerics == "free":
+        numerics = "strict"
+    options: dict[str, Any] = {
+        "contract": contract, "fast_math": fast_math, "num_threads": num_threads,
+    }  # fmt: skip
     if records is not None and not checks:
         from .tuning.lookup import recorded
 
-        options = {
-            "contract": contract,
-            "fast_math": fast_math,
-            "num_threads": num_threads,
-            "default_schedule": default_schedule,
-        }
-        program = each_function(program, recorded(records, str(target), options))
+        program = each_function(program, recorded(records, str(target), options, numerics))
     searched = searched_function(tune, program)
+    if numerics == "reproducible":
+        from .tuning.fixed_order import unless_scheduled
+
+        program = each_function(program, unless_scheduled)
     if checks:
         from .checks import with_checks
 
@@ -245,7 +256,7 @@ def build(
             checked_count("affinity", cpu)
             for cpu in checked_list("build", "affinity", affinity or ())
         ],
-        default_schedule and not checks,
+        numerics == "free" and not checks,
         profile,
         dict(functions or {}),
         pass_observer("build", dump, timings),
@@ -255,8 +266,8 @@ def build(
         return module
     from .tuning.background import BackgroundModule, search_of
 
-    options = {"contract": contract, "fast_math": fast_math, "num_threads": num_threads}
-    made: Any = BackgroundModule(module, search_of(searched, target, records, options))
+    locked = {**options, "numerics": numerics}
+    made: Any = BackgroundModule(module, search_of(searched, target, records, locked))
     return made  # type: ignore[no-any-return]  # It is called as the module is.
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .. import _core
-from .._core import PrimFunc, Schedule
+from .._core import PrimFunc, Schedule, Target
 from ..compiled_program import scheduled_program
 
 
@@ -26,3 +26,17 @@ def ordered(func: PrimFunc) -> PrimFunc:
     made = scheduled_program(sch, keeps_trace=False)
     assert isinstance(made, PrimFunc)
     return made.with_attr("tir.is_scheduled", 1)
+
+
+def unless_scheduled(func: PrimFunc) -> PrimFunc:
+    """Return the program in that order, if it has no schedule."""
+    return func if "tir.is_scheduled" in (func.attrs or {}) else ordered(func)
+
+
+def by_default(func: PrimFunc, target: str, numerics: str) -> PrimFunc:
+    """Return a program as it is carried out where nothing better is known, under a lock."""
+    if numerics == "reproducible":
+        return ordered(func)
+    if numerics == "free":
+        func = _core.scheduled_by_rule(func, Target(target))
+    return func.with_attr("tir.is_scheduled", 1)

@@ -8,12 +8,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._core import PrimFunc
-from .machine import target_key
+from .machine import lock_of, target_key
 from .records import Records
 
 
 def recorded(
-    records: Records | str | os.PathLike[str], target: str, options: Mapping[str, Any]
+    records: Records | str | os.PathLike[str],
+    target: str,
+    options: Mapping[str, Any],
+    numerics: str,
 ) -> Callable[[PrimFunc], PrimFunc]:
     """Return a function that gives a function the schedule of its quickest record.
 
@@ -21,11 +24,11 @@ def recorded(
     ----------
     records
         The records, or their file.
-    target, options
+    target, options, numerics
         What is compiled for, and how; records of others are not used.
     """
     store = records if isinstance(records, Records) else Records(records)
-    key = target_key(target, options)
+    key = target_key(target, {**options, **lock_of(numerics)})
 
     def scheduled(func: PrimFunc) -> PrimFunc:
         if "tir.is_scheduled" in (func.attrs or {}):
@@ -33,7 +36,7 @@ def recorded(
         record = store.best(func, key)
         if record is None:
             return func
-        made = record.scheduled(func, target)
+        made = record.scheduled(func, target, numerics)
         return made.with_attr("global_symbol", func.name)
 
     return scheduled

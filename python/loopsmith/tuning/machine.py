@@ -19,6 +19,12 @@ BUILD_DEFAULTS: Mapping[str, Any] = {
 """How `build` compiles where nothing is said."""
 
 
+def lock_of(numerics: str) -> dict[str, Any]:
+    """Return which of the options that name a target a lock of numerics stands for."""
+    order = numerics if numerics == "reproducible" else None
+    return {"default_schedule": numerics == "free", "numerics": order}
+
+
 def machine_name() -> str:
     """Return which processor this is, and how many of them."""
     model = platform.processor() or platform.machine()

@@ -74,8 +74,8 @@ class Record:
         """Whether the record is of this program; its key may be that of two."""
         return bool(structural_equal(from_json(self.program), named_main(func)))
 
-    def scheduled(self, func: PrimFunc, target: str) -> PrimFunc:
-        """Return a function as the record has it scheduled, for a target.
+    def scheduled(self, func: PrimFunc, target: str, numerics: str = "free") -> PrimFunc:
+        """Return a function as the record has it scheduled, for a target and a lock of numerics.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class Record:
             assert isinstance(made, PrimFunc)
             return made
         schedules = [self._replayed(func, json.dumps(trace)) for trace in data["variants"]]
-        return function_of(func, schedules, tree_from_json(data["tree"]), target)
+        return function_of(func, schedules, tree_from_json(data["tree"]), target, numerics)
 
     def schedule(self, func: PrimFunc) -> Schedule:
         """Return the schedule, its steps taken on a function, under the name that it had.

@@ -14,6 +14,7 @@ from .._core import Module, PrimFunc, Schedule
 from ..compiled_program import scheduled_program
 from ..driver import build
 from ..timing import seconds_text
+from .fixed_order import by_default
 from .result import Trial
 from .size_range import size_variables
 from .size_tree import Leaf, SizeTree, Split
@@ -83,7 +84,8 @@ class TunedSizes:
 
     def function(self) -> PrimFunc:
         """Return the program as one function, which decides by its sizes which variant runs."""
-        return function_of(self.func, self.schedules, self.tree, str(self.options["target"]))
+        target, numerics = str(self.options["target"]), self.options.get("numerics", "free")
+        return function_of(self.func, self.schedules, self.tree, target, numerics)
 
     def build(self) -> Module:
         """Compile the function."""
@@ -115,7 +117,11 @@ class TunedSizes:
 
 
 def function_of(
-    func: PrimFunc, schedules: Sequence[Schedule], tree: SizeTree, target: str
+    func: PrimFunc,
+    schedules: Sequence[Schedule],
+    tree: SizeTree,
+    target: str,
+    numerics: str = "free",
 ) -> PrimFunc:
     """Return one function of the default schedule, other schedules, and a tree over the sizes.
 
@@ -129,11 +135,13 @@ def function_of(
         Which of them runs; variant 0 is the default schedule.
     target
         What it is compiled for.
+    numerics
+        What the schedules keep; variant 0 keeps it, too.
     """
     variables = size_variables(func)
     conditions = _conditions(tree, variables)
     order = sorted(conditions)
-    made = [_core.scheduled_by_rule(func, _core.Target(target)), *map(_scheduled, schedules)]
+    made = [by_default(func, target, numerics), *map(_scheduled, schedules)]
     if len(order) == 1:
         return made[order[0]].with_attr("tir.is_scheduled", 1)
     chosen = [(made[which], conditions[which]) for which in order[:-1]]

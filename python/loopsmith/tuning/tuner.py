@@ -9,16 +9,16 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import Any, Literal, NoReturn, Union
+from typing import Any, NoReturn, Union
 
 from .. import _core
 from .._core import IRModule, PrimFunc, Schedule, Target, TeSchedule, Trace
 from ..argument_errors import explained
 from ..arguments import random_arguments
-from ..build_options import DEFAULT_TARGET
+from ..build_options import DEFAULT_TARGET, Numerics, checked_numerics
 from .fixed_order import fix_order, ordered
 from .holes import mutated
-from .machine import target_key
+from .machine import lock_of, target_key
 from .model import AnalyticModel, Model
 from .progress import Display, display_of
 from .records import Records, is_written, key_of, record_of, record_of_sizes
@@ -62,7 +62,7 @@ def tune(
     contract: bool = True,
     fast_math: bool | str | Sequence[str] | None = None,
     num_threads: int | None = None,
-    numerics: Literal["free", "strict", "reproducible"] = "free",
+    numerics: Numerics = "free",
     progress: bool | None = None,
     model: Model | None = None,
     mutator: Mutator = mutated,
@@ -164,13 +164,7 @@ def tune(
     >>> print(best)
     >>> kernel = best.build()
     """
-    if numerics not in ("free", "strict", "reproducible"):
-        _core.fail(
-            "UserError",
-            "numerics_are_known",
-            f"tune: numerics is {numerics!r}",
-            hint='pass "free", "strict" or "reproducible"',
-        )
+    checked_numerics("tune", numerics)
     strategy = _strategy_of(search)
     ranking = model or _model_of(target)
     if regret is not None:
@@ -178,8 +172,7 @@ def tune(
     is_strict = numerics != "free"
     order = fix_order if numerics == "reproducible" else None
     options = {"contract": contract, "fast_math": fast_math, "num_threads": num_threads}
-    lock = {"default_schedule": not is_strict, "numerics": numerics if order else None}
-    key = target_key(str(target), {**options, **lock})
+    key = target_key(str(target), {**options, **lock_of(numerics)})
     target_text = str(target)
     store = Records(records) if isinstance(records, (str, os.PathLike)) else records
 
@@ -223,7 +216,7 @@ def tune(
         deadline = None if seconds is None else begun + seconds
         shown = stack.enter_context(display_of(progress, trials, deadline))
         was_interrupted = _search(tasks, trials, deadline, patience, regret, shown)
-        build_options = {"target": target_text, **options}
+        build_options = {"target": target_text, **options, "numerics": numerics}
         found = [_finished(task, was_interrupted, build_options) for task in tasks]
     if isinstance(found[0], TunedSizes):
         sized: TunedSizes = found[0]

@@ -92,8 +92,14 @@ double cycles_of_point(const Nest& nest, const CpuModel& machine) {
 Expr threads_pay(const std::vector<Nest>& nests, const PrimFunc& func, const CpuModel& machine) {
   const double cores = std::max(machine.cores, 2);
   const double least = machine.thread_start_cycles * cores / (cores - 1);
+  // At the least that a point can cost, what is large needs no closer look.
+  const bool is_large = std::ranges::any_of(nests, [&](const Nest& nest) {
+    const auto points = point_count(nest.axes);
+    const auto lanes = static_cast<double>(lanes_of(nest, machine));
+    return points && static_cast<double>(*points) * product_cycles >= least * lanes;
+  });
+  if (nests.empty() || is_large) return true;
   std::vector<Work> all;
-  if (nests.empty()) return true;
   for (const Nest& nest : nests) {
     for (const auto& [axes, cycles] : point_work_of(nest, machine)) {
       const std::optional<Work> work = work_of(axes, cycles, func);

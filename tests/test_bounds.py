@@ -206,6 +206,11 @@ def test_a_condition_of_sizes_guards_a_block(condition: str) -> None:
         np.testing.assert_array_equal(b, np.arange(m) < n if n <= m else np.zeros(m))
 
 
+def test_a_condition_on_a_loop_of_one_iteration_is_one_of_sizes() -> None:
+    function, b = of_two_sizes(BLOCK.replace("(n", "(1").format("i < m")), np.zeros(0, "float32")
+    function(np.ones(3, "float32"), b)
+
+
 def test_a_condition_of_sizes_that_holds_guards_nothing() -> None:
     function = of_two_sizes(BLOCK.format("2 <= m"))
     function(np.ones(3, "float32"), np.zeros(1, "float32"))

@@ -137,8 +137,14 @@ class BoundsChecker {
         values_[block.iter_vars[i]->var.get()] = realize.iter_values[i];
       }
       visit(block.body);
-    } else if (add_conditions_of_sizes(realize.predicate) && add_axes_of_tiles(realize)) {
-      visit(block.body);
+    } else {
+      Substitution single;
+      for (const Iterator& loop : loops_) {
+        if (is_const_int(loop.extent, 1)) single[loop.var] = loop.min;
+      }
+      const bool is_known = add_conditions_of_sizes(substitute(realize.predicate, single)) &&
+                            add_axes_of_tiles(realize);
+      if (is_known) visit(block.body);
     }
     given_.resize(conditions);
   }

@@ -11,6 +11,7 @@ import pytest
 
 import loopsmith as ls
 from loopsmith import te, tir
+from loopsmith.script import from_source
 
 ROWS, KEYS = 4, 8
 
@@ -115,3 +116,26 @@ def test_division_by_a_sum_of_the_same_loop_is_refused() -> None:
     with pytest.raises(ls.ScheduleError) as refusal:
         sch.merge_online(loops)
     assert refusal.value.code == "step_keeps_results"
+
+
+TRIANGLE = """@T.prim_func
+def f(A: T.Buffer((6, 8), "float32"), D: T.Buffer((6,), "float32"), S: T.Buffer((6,), "float32")):
+    for i in range(6):
+        for k in range(i):
+            with T.block("S"):
+                vi = T.axis.spatial(6, i)
+                vk = T.axis.reduce(i, k)
+                with T.init():
+                    S[vi] = T.float32(0)
+                S[vi] = S[vi] + A[vi, vk] / D[vi]
+"""
+
+
+def test_a_factor_leaves_sums_of_which_some_have_no_terms() -> None:
+    sch = tir.Schedule(from_source(TRIANGLE))
+    sch.hoist_factor("S")
+    a, d = np.ones((6, 8), "float32"), np.array([0, 1, 2, 3, 4, 5], "float32")
+    actual = np.full(6, np.nan, "float32")
+    ls.build(sch, target="llvm")(a, d, actual)
+    # The first stays 0, not 0 / 0.
+    np.testing.assert_allclose(actual, [0, 1, 1, 1, 1, 1])

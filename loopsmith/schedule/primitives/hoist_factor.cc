@@ -80,13 +80,27 @@ std::optional<KnownReduction> sum_of(const Block& block) {
   return loads_from(reduction->sources[0], buffer) ? std::nullopt : reduction;
 }
 
-/// Whether each sum has terms: true where that is known.
-Expr has_terms(const Block& block) {
+/// Whether each sum has terms, in terms of the block's axes: true where that is known, null where
+/// it depends on loops that no axis is.
+Expr has_terms(const Schedule& schedule, BlockRV handle) {
+  const BlockRealize& realize = schedule.realize(handle);
+  const Block& block = *realize.block;
   Analyzer analyzer;
   Expr all = true;
   for (const auto& axis : block.iter_vars) {
     if (axis->iter_type != IterType::comm_reduce) continue;
     all = all && analyzer.simplify(axis->dom->extent > int_imm(axis->dom->extent.dtype(), 0));
+  }
+  Substitution axes;
+  for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
+    const auto& axis = block.iter_vars[i];
+    const bool is_loop = axis->iter_type == IterType::data_par && realize.iter_values[i].is<Var>();
+    if (is_loop) axes[realize.iter_values[i]] = axis->var;
+  }
+  all = substitute(all, axes);
+  for (NodeId at = schedule.at(schedule.node(handle)).parent; schedule.as<For>(at);
+       at = schedule.at(at).parent) {
+    if (uses_variable(all, schedule.as<For>(at)->loop_var)) return {};
   }
   return all;
 }
@@ -129,7 +143,8 @@ Planned<HoistFactorPlan> plan_hoist_factor(const Schedule& schedule,
                        .sum = var("sum", type),
                        .result = {}};
   plan.result = factors.apply(plan.sum);
-  const Expr condition = has_terms(block);
+  const Expr condition = has_terms(schedule, handle);
+  if (!condition.defined()) return Refusal{&sum_runs_unconditionally, {Argument(handle)}};
   if (!is_const_int(condition, 1)) {
     plan.result = if_then_else(condition, plan.result, reduction->init[0]);
   }

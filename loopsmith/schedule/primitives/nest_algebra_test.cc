@@ -72,8 +72,8 @@ for i in range(n):
   Schedule sch(before);
   const auto rows = peel(sch, get_loop(sch, "i"), 0, 0, 0, 4);
   ASSERT_EQ(rows.size(), 2u);
-  split(sch, rows[0], {infer, 4});
-  const auto columns = peel(sch, sch.loops_named(0, "j")[0], 0, 0, 0, 4);
+  const auto row = split(sch, rows[0], {infer, 4})[1];
+  const auto columns = peel(sch, get_child_loops(sch, row)[0], 0, 0, 0, 4);
   ASSERT_EQ(columns.size(), 2u);
   EXPECT_NE(body_of(sch).find("for j in range(i_0 * 4):"), std::string::npos) << body_of(sch);
   EXPECT_NE(body_of(sch).find("for j_last in range(i_0 * 4, i_0 * 4 + i_1):"), std::string::npos)

@@ -58,6 +58,11 @@ class RfactorPlanner {
     if (!reduction) reduction = declared_reduction_of(block);
     if (!reduction) return Refusal{&reducer_is_known, {Argument(plan_.block)}};
     plan_.reduction = *std::move(reduction);
+    // The block that combines the partial results has none of the axes but the loop's.
+    if (std::ranges::any_of(plan_.reduction.indices,
+                            [&](const Expr& index) { return uses_reduction_axis(index); })) {
+      return Refusal{&loop_is_of_reduction, {Argument(plan_.loop), Argument(plan_.block)}};
+    }
     const auto rank = static_cast<std::int64_t>(plan_.reduction.indices.size());
     const std::int64_t axis = arguments_.factor_axis;
     if (axis < -(rank + 1) || axis > rank) {
@@ -97,6 +102,12 @@ class RfactorPlanner {
   }
 
  private:
+  bool uses_reduction_axis(const Expr& index) const {
+    return std::ranges::any_of(realize_.block->iter_vars, [&](const Ptr<IterVar>& axis) {
+      return axis->iter_type == IterType::comm_reduce && uses_variable(index, axis->var);
+    });
+  }
+
   Refusal fail(std::string why) const {
     return {&nest_is_plain, {Argument(plan_.block), Argument(plan_.path[0]), Argument(why)}};
   }

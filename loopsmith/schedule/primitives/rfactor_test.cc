@@ -160,6 +160,17 @@ for i, k in T.grid(4, 8):
 )"));
   EXPECT_EQ(error_of([&] { rfactor(other, get_loops(other, get_block(other, "C"))[1], 0); }),
             "reducer_is_known: rfactor: how block C combines its elements is no known reducer");
+  // Each result is of one iteration.
+  Schedule each(program(R"(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4, 8), "float32"))", R"(
+for i, k in T.grid(4, 8):
+    with T.block("C"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            C[vi, vk] = T.float32(0)
+        C[vi, vk] = C[vi, vk] + A[vi, vk]
+)"));
+  EXPECT_EQ(error_of([&] { rfactor(each, get_loops(each, get_block(each, "C"))[1], 0); }),
+            "loop_is_of_reduction: rfactor: loop k is bound to no reduction axis of block C alone");
   Schedule before(program(R"(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4,), "float32"),
          D: T.Buffer((2,), "float32"))",
                           R"(

@@ -21,8 +21,8 @@
 // block lie where they are used after lowering: iterations may write one element each for itself,
 // as long as each reads what it wrote, and nobody reads it later.
 //
-// Threads of a block may fill their shared memory alike: of two that store one value, neither
-// races.
+// Threads of a block may fill their shared memory alike: who stores the value that is there races
+// neither with those who stored it nor with those who read it.
 #include <algorithm>
 #include <utility>
 
@@ -155,10 +155,13 @@ void Machine::touch(Memory& memory, std::int64_t place, const Access& access, co
   Touched& touched = memory.touched[static_cast<std::size_t>(place)];
   const std::uint64_t now = strand_ << site_bits | access.site;
   if (access.is_store) {
-    const Level* by_write = racing_level(touched.write, touched.write_turn, true, access);
-    if (keeps_value && by_write && by_write->is_team()) by_write = nullptr;
-    const Level* by_read = racing_level(touched.read, touched.read_turn, false, access);
-    const Level* by_other = by_read ? nullptr : racing_level(touched.other_read, {}, false, access);
+    const auto racing = [&](std::uint64_t earlier, Turn turn, bool with_write) -> const Level* {
+      const Level* level = racing_level(earlier, turn, with_write, access);
+      return level && keeps_value && level->is_team() ? nullptr : level;
+    };
+    const Level* by_write = racing(touched.write, touched.write_turn, true);
+    const Level* by_read = racing(touched.read, touched.read_turn, false);
+    const Level* by_other = by_read ? nullptr : racing(touched.other_read, {}, false);
     const Level* by_any_read = by_read ? by_read : by_other;
     // What it adds to is not its own, and of several that add the first stays known: who reads
     // between them races with it.

@@ -353,6 +353,25 @@ TEST(threads, a_barrier_of_a_warp_orders_its_threads) {
   EXPECT_EQ(said_of(pairs), "");
 }
 
+TEST(threads, fill_memory_alike_while_others_read_it) {
+  EXPECT_EQ(said_of(R"(
+        S[0] = A[5]
+        X[tx] = S[0])"),
+            "");
+  EXPECT_NE(said_of(R"(
+        S[0] = A[tx]
+        X[tx] = S[0])"),
+            "");
+  // Who has not written it itself may read what was there before.
+  EXPECT_NE(said_of(R"(
+        if tx > 0:
+            S[0] = A[5]
+        if tx == 1:
+            X[tx] = S[0]
+        S[0] = A[6])"),
+            "");
+}
+
 TEST(threads, a_barrier_that_some_never_reach_is_named) {
   EXPECT_EQ(said_of(R"(
         if tx < 3:

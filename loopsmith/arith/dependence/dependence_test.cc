@@ -24,6 +24,18 @@ TEST(dependence, a_prefix_sum_is_carried_with_a_witness) {
   EXPECT_FALSE(d.distances().is_parallel(p.i));
 }
 
+TEST(dependence, casts_to_narrower_types_may_lose_values) {
+  Program p;
+  const auto w = var("w", i64);
+  const auto written = [&](const Expr& index) {
+    Dependences d(
+        for_loop(w, int_imm(i64, 0), int_imm(i64, 8), store(p.x, load(p.y, {0}), {index})));
+    return text_of(d.parallelizable(w));
+  };
+  EXPECT_EQ(written(cast(i32, w)), "proved");
+  EXPECT_NE(written(cast(i32, w * int_imm(i64, std::int64_t{1} << 32))), "proved");
+}
+
 TEST(dependence, what_the_first_iterations_do_is_seen_without_an_exact_question) {
   Program p;
   Dependences d(p.loop(p.i, 99, p.loop(p.j, 9, store(p.x, load(p.x, {p.i}), {p.i + 1}))));

@@ -186,7 +186,15 @@ std::optional<Linear> Linearizer::read(const Expr& expr) {
     if (b->is_constant()) return product(*a, b->constant);
     return a->is_constant() ? product(*b, a->constant) : std::nullopt;
   }
-  if (const auto* cast = expr.as<Cast>()) return part(cast->value);
+  if (const auto* cast = expr.as<Cast>()) {
+    auto inside = part(cast->value);
+    // What does not fit into the narrower type becomes another value.
+    if (!inside || cast->value.dtype().bits <= cast->dtype.bits) return inside;
+    const Interval range = program_.range(*inside);
+    const bool fits =
+        range.min_value >= min_int(cast->dtype) && range.max_value <= max_int(cast->dtype);
+    return fits ? std::move(inside) : std::nullopt;
+  }
   if (is_likely(expr)) return part(expr.as<Call>()->args[0]);
   if (expr.is<Max>() || expr.is<Min>()) return extreme(expr);
 

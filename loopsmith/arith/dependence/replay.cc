@@ -51,7 +51,12 @@ class Evaluator {
       const auto known = values_.find(expr.get());
       return known == values_.end() ? Value() : known->second;
     }
-    if (const auto* cast = expr.as<Cast>()) return value(cast->value);
+    if (const auto* cast = expr.as<Cast>()) {
+      const Value inside = value(cast->value);
+      const bool fits =
+          inside && *inside >= min_int(cast->dtype) && *inside <= max_int(cast->dtype);
+      return fits ? inside : std::nullopt;
+    }
     if (const auto* negated = expr.as<Not>()) {
       const Value a = value(negated->a);
       return a ? Value(*a == 0) : a;

@@ -316,7 +316,7 @@ Expr IndexForms::write(const IndexForm& form, DataType type) const {
   return make(Add{.a = std::move(sum), .b = int_imm(type, form.constant)});
 }
 
-bool IndexForms::uses_bound(const Expr& expr) const {
+bool IndexForms::uses_bound(const Ref& expr) const {
   if (expr.is<IntImm>()) return false;
   const auto is_bound = [&](const Ref& ref) {
     return std::ranges::any_of(bound_, [&](const Bound& bound) { return bound.var.same_as(ref); });

@@ -53,6 +53,8 @@ class IndexForms {
   /// From here on, a use of `var` means `value`.
   void bind(const Ptr<Var>& var, const Expr& value);
   void add_range(const VarRange& range) { ranges_.push_back(range); }
+  /// True when a variable is bound.
+  bool binds() const { return !bound_.empty(); }
   const std::vector<VarRange>& ranges() const { return ranges_; }
 
   /// The expression as a sum; nullopt when it is of another kind.
@@ -68,8 +70,8 @@ class IndexForms {
   Expr value(const Expr& expr) const;
   /// The same for a condition, on data or not; parts that always hold are dropped.
   Expr condition(const Expr& expr) const;
-  /// True when `expr` uses a bound variable.
-  bool uses_bound(const Expr& expr) const;
+  /// True when an expression, or another node, uses a bound variable.
+  bool uses_bound(const Ref& node) const;
 
  private:
   struct Bound {

@@ -6,6 +6,7 @@
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/rewrites/edits.h"
 
 namespace loopsmith {
 namespace {
@@ -33,6 +34,8 @@ Stmt rebound(const Stmt& stmt, const IndexForms& forms) {
   return rewrite(stmt);
 }
 
+/// Replaces variables in place, in all that can be simplified by itself. Definitions of buffers
+/// and what else a node holds keep theirs: `finish_substitution` does these.
 struct Rebinder {
   Schedule& schedule;
   const IndexForms& forms;
@@ -134,6 +137,59 @@ struct Rebinder {
   }
 };
 
+/// True when a buffer has a bound variable in its shape or where it lies.
+bool uses_bound(const IndexForms& forms, const Buffer& buffer) {
+  const auto uses = [&](const Expr& expr) { return expr.defined() && forms.uses_bound(expr); };
+  return std::ranges::any_of(buffer.shape, uses) || std::ranges::any_of(buffer.strides, uses) ||
+         uses(buffer.elem_offset);
+}
+
+/// True when a node uses a bound variable where the Rebinder leaves it: in the buffers that it
+/// defines, in its annotations, its thread.
+bool keeps_bound(const IndexForms& forms, const Object& node) {
+  const auto buffer_does = [&](const Ptr<Buffer>& buffer) { return uses_bound(forms, *buffer); };
+  const auto annotations_do = [&](const Attrs& attrs) {
+    return std::ranges::any_of(attrs,
+                               [&](const auto& entry) { return forms.uses_bound(entry.second); });
+  };
+  if (node.kind == kind_of<For>) {
+    const auto& loop = static_cast<const For&>(node);
+    return annotations_do(loop.annotations) ||
+           (loop.thread_binding && forms.uses_bound(loop.thread_binding));
+  }
+  if (node.kind == kind_of<DeclBuffer>) {
+    return buffer_does(static_cast<const DeclBuffer&>(node).buffer);
+  }
+  if (node.kind != kind_of<BlockRealize>) return false;
+  const Block& block = *static_cast<const BlockRealize&>(node).block;
+  const auto view_does = [&](const Ptr<MatchBufferRegion>& view) {
+    return buffer_does(view->buffer) || forms.uses_bound(view->source);
+  };
+  return annotations_do(block.annotations) || std::ranges::any_of(block.match_buffers, view_does) ||
+         std::ranges::any_of(block.alloc_buffers, buffer_does);
+}
+
+/// The same of a node, or one inside.
+bool keeps_bound_inside(const Schedule& schedule, const IndexForms& forms, NodeId node) {
+  return deep_call([&] {
+    if (keeps_bound(forms, *schedule.at(node).object)) return true;
+    NodeId child = schedule.at(node).first_child;
+    for (; child != no_node; child = schedule.at(child).next) {
+      if (keeps_bound_inside(schedule, forms, child)) return true;
+    }
+    return false;
+  });
+}
+
+/// Replaces the variables wherever they still stand, with the buffers that are defined by them.
+void finish_substitution(Schedule& schedule, NodeId loop, const IndexForms& forms) {
+  if (!forms.binds() || !keeps_bound_inside(schedule, forms, loop)) return;
+  Rewriter rewrite;
+  rewrite.on<Var>([&](const Var& var) -> Expr { return forms(Expr(Ptr<Var>(&var))); });
+  const NodeId body = schedule.at(loop).first_child;
+  replace_alike(schedule, body, rewrite(schedule.statement(body)));
+}
+
 bool has_break(const Stmt& stmt) {
   bool found = false;
   pre_order_visit(stmt, [&](const Ref& ref) {
@@ -194,6 +250,7 @@ void substitute_in_body(Schedule& schedule, LoopRV loop, const IndexForms& forms
   For& target = schedule.edit(loop);
   Rebinder rebind{schedule, forms, in_where ? predicate : Expr()};
   rebind.inside(node, target);
+  finish_substitution(schedule, node, forms);
   if (!predicate.defined() || in_where) return;
 
   // An `if` around the body, which keeps its nodes.

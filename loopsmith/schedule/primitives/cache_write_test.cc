@@ -96,6 +96,24 @@ TEST(cache_write, moves_every_writer) {
   expect_sound(sch, func);
 }
 
+TEST(cache_write, knows_digits_of_fused_loops_of_any_size) {
+  const auto func = program(R"((a: T.handle, c: T.handle):
+    n = T.int32(is_size_var=True)
+    A = T.match_buffer(a, (n, 64))
+    C = T.match_buffer(c, (n, 64))
+    for i, j in T.grid((n + 31) // 32 * 32, 64):
+        with T.block("C"):
+            vi = T.axis.spatial((n + 31) // 32 * 32, i)
+            vj = T.axis.spatial(64, j)
+            T.where(i < n)
+            C[vi, vj] = A[vi, vj] * T.float32(2)
+)");
+  Schedule sch(func);
+  fuse(sch, get_loops(sch, get_block(sch, "C")));
+  cache_write(sch, get_block(sch, "C"), 0, "local");
+  expect_sound(sch, func);
+}
+
 TEST(cache_write, refuses_what_would_lose_values) {
   Schedule strided(program(R"((C: T.Buffer((16,))):
     for i in range(8):

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/conjuncts.h"
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
@@ -16,14 +17,22 @@ std::vector<Expr> unsure_domains(const Schedule& schedule, BlockRV block) {
   std::vector<Expr> found;
   if (!schedule.get(block).init) return found;
   Analyzer analyzer;
+  std::vector<Ptr<Var>> reduced;
   for (const LoopRV each : loops_around(schedule, schedule.node(block))) {
     const For& loop = schedule.get(each);
-    if (!is_const_int(loop.step, 1)) continue;
     // Loops of the reduction need not run where there is nothing to reduce.
     const bool reduces = arith::is_reduction_loop(schedule.realize(block), loop.loop_var);
-    if (reduces && !as_int(loop.extent)) continue;
+    if (reduces) reduced.push_back(loop.loop_var);
+    if (!is_const_int(loop.step, 1) || (reduces && !as_int(loop.extent))) continue;
     analyzer.bind_range(loop.loop_var, loop.min, loop.extent, true);
   }
+  // Nor does the init, where a condition on other loops does not hold.
+  Expr known = true;
+  for (const Expr& condition : arith::conjuncts(schedule.realize(block).predicate)) {
+    const auto reads = [&](const auto& loop) { return uses_variable(condition, loop); };
+    if (std::ranges::none_of(reduced, reads)) known = known && condition;
+  }
+  const auto scope = analyzer.constraint_scope(known);
   for (const auto& axis : schedule.get(block).iter_vars) {
     const Expr& extent = axis->dom->extent;
     if (axis->iter_type == IterType::comm_reduce &&

@@ -77,6 +77,7 @@ class StoreReader {
         return visit(loop->body);
       }
       unsure_.push_back(loop);
+      if (is_counted(*loop)) part(*loop);
       under(!is_counted(*loop), [&] { visit(loop->body); });
       unsure_.pop_back();
     } else if (const auto* realize = stmt.as<BlockRealize>()) {
@@ -168,15 +169,36 @@ class StoreReader {
     return extents;
   }
 
+  /// Takes a loop of n * c iterations, where c alone is a number, for one of c in one of n: digits
+  /// of its variable, as `fuse` makes them, are then those of a number that is known.
+  void part(const For& loop) {
+    Analyzer analyzer;
+    const Expr extent = analyzer.simplify(loop.extent);
+    const auto* product = extent.as<Mul>();
+    const std::int64_t* count = product ? as_int(product->b) : nullptr;
+    if (!count || *count < 2) return;
+    const DataType type = loop.loop_var->dtype;
+    const Ptr<Var> outer = var("outer", type), inner = var("inner", type);
+    const Ptr<For>& whole = parted_.emplace_back(
+        Ptr<For>::from(for_loop(outer, int_imm(type, 0), product->a, no_op())));
+    inner_.insert(outer.get());
+    inner_.insert(inner.get());
+    loops_[outer.get()] = whole.get();
+    forms_.add_range({inner.get(), 0, *count - 1});
+    forms_.bind(loop.loop_var, outer * int_imm(type, *count) + inner);
+    outer_[&loop] = outer;
+  }
+
   /// True when a loop that may have no iteration does not tell what is stored: then there may be
   /// something to store to, and nobody who does it. Where that loop is of a reduction, its init
   /// does.
   bool is_left_to_others(const Store& store) const {
     return std::ranges::any_of(unsure_, [&](const For* loop) {
+      const auto parted = outer_.find(loop);
+      const Ptr<Var>& moving = parted == outer_.end() ? loop->loop_var : parted->second;
       const bool tells = std::ranges::any_of(store.indices, [&](const auto& index) {
         return index && std::ranges::any_of(index->terms, [&](const IndexTerm& term) {
-                 return uses_variable(term.kind == Kind::variable ? term.atom : term.inner,
-                                      loop->loop_var);
+                 return uses_variable(term.kind == Kind::variable ? term.atom : term.inner, moving);
                });
       });
       const bool has_init = std::ranges::any_of(blocks_, [&](const BlockRealize* realize) {
@@ -457,7 +479,9 @@ class StoreReader {
   std::vector<const BlockRealize*> blocks_;
   std::vector<Limit> limits_;
   std::vector<Store> stores_;
-  std::vector<Ptr<Var>> steps_;  ///< Within regions that calls write.
+  std::vector<Ptr<For>> parted_;
+  std::unordered_map<const For*, Ptr<Var>> outer_;  ///< Of those that were taken apart.
+  std::vector<Ptr<Var>> steps_;                     ///< Within regions that calls write.
   bool is_conditional_ = false;
 };
 

@@ -106,16 +106,25 @@ class LoopMemory {
  public:
   LoopMemory(const Schedule& schedule, LoopRV loop, Concurrency how, OwnMemory& questions,
              const ChangedAccesses* changed = nullptr)
-      : accesses(accesses_inside(schedule, schedule.node(loop), changed)),
+      : accesses(questions.take_accesses(loop, changed)),
         shared(take_shared(how, accesses)),
         owns_shared(!shared.empty()),
         nest(whole_nest(schedule, schedule.node(loop))),
         schedule_(schedule),
         loop_(loop),
         how_(how),
+        changed_(changed),
         questions_(questions) {
+    for (const Ptr<Buffer>& buffer : shared) taken_.push_back(buffer.get());
     add_shared_around(schedule, schedule.node(loop), how, shared);
     if (changed) std::erase_if(shared, [&](const auto& each) { return !changed->has(*each); });
+  }
+
+  LoopMemory(const LoopMemory&) = delete;
+  LoopMemory& operator=(const LoopMemory&) = delete;
+  ~LoopMemory() {
+    accesses.owned.insert(taken_.begin(), taken_.end());
+    questions_.give_back(loop_, changed_, std::move(accesses));
   }
 
   ElementAccesses accesses;
@@ -151,7 +160,9 @@ class LoopMemory {
   const Schedule& schedule_;
   LoopRV loop_;
   Concurrency how_;
+  const ChangedAccesses* changed_;
   OwnMemory& questions_;
+  std::vector<const Object*> taken_;  ///< Shared memory that an iteration owns.
   bool is_found_ = false;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/reduction_init.h"
@@ -191,6 +192,20 @@ bool OwnMemory::has_for_itself(LoopRV loop, const Ptr<Buffer>& buffer) {
   }
   if (memory.inner == no_node || !is_inside(schedule_, memory.inner, node)) return false;
   return *memory.is_own || (memory.inner != node && writes_what_it_reads(schedule_, loop, buffer));
+}
+
+ElementAccesses OwnMemory::take_accesses(LoopRV loop, const ChangedAccesses* changed) {
+  std::optional<Reading> last = std::exchange(last_, {});
+  const NodeId node = schedule_.node(loop), around = schedule_.at(node).parent;
+  if (!last || last->changed != changed || schedule_.node(last->loop) != around) {
+    return accesses_inside(schedule_, node, changed);
+  }
+  last->accesses.inside.erase(schedule_.get(last->loop).loop_var.get());
+  return std::move(last->accesses);
+}
+
+void OwnMemory::give_back(LoopRV loop, const ChangedAccesses* changed, ElementAccesses accesses) {
+  last_.emplace(Reading{loop, changed, std::move(accesses)});
 }
 
 }  // namespace loopsmith

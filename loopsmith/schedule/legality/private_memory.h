@@ -5,6 +5,7 @@
 #include <span>
 
 #include "loopsmith/schedule/legality/order_answer.h"
+#include "loopsmith/schedule/queries/access_relations.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
 #include "loopsmith/schedule/schedule.h"
 
@@ -40,7 +41,20 @@ class OwnMemory {
   /// See `writes_what_it_reads`.
   bool has_for_itself(LoopRV loop, const Ptr<Buffer>& buffer);
 
+  /// What a loop accesses: `accesses_inside`, with what was given back about the loop around it.
+  ///
+  /// Lemma. A loop that is all there is in another one accesses what that one accesses; what moves
+  /// with the outer loop's variable is outside of it. (Where bounds of the outer loop read memory,
+  /// that counts as read, which is less than what could be known.)
+  ElementAccesses take_accesses(LoopRV loop, const ChangedAccesses* changed);
+  void give_back(LoopRV loop, const ChangedAccesses* changed, ElementAccesses accesses);
+
  private:
+  struct Reading {
+    LoopRV loop;
+    const ChangedAccesses* changed;
+    ElementAccesses accesses;
+  };
   struct Known {
     const Buffer* buffer;
     NodeId owner;
@@ -53,6 +67,7 @@ class OwnMemory {
 
   const Schedule& schedule_;
   std::deque<Known> known_;
+  std::optional<Reading> last_;
 };
 
 /// Whether the iterations of a loop are independent of each other: `carried_by` of legality.h, for

@@ -169,7 +169,9 @@ def test_privatize_refuses_what_is_no_update() -> None:
         sch.parallel("p")
         sch.privatize("p", "H")
 
-    assert refusal(apart, in_parallel) == "loop_runs_serially: privatize: loop p is not serial"
+    assert refusal(apart, in_parallel) == (
+        "loop_is_serial: privatize: loop p is parallel, not serial"
+    )
 
 
 def test_copies_reassociate_sums_of_floats() -> None:

@@ -367,11 +367,9 @@ def test_values_of_variables_of_an_iteration_take_their_places(lines: str):
 
 
 def test_a_variable_that_is_not_there_has_no_values():
-    with pytest.raises(
-        ls.ScheduleError, match="no variable m is allocated around loop i, or"
-    ) as no:
+    with pytest.raises(ls.ScheduleError, match="no buffer m is allocated around loop i, or") as no:
         tir.Schedule(program(COUNTED)).substitute_scalar("m", "i")
-    assert no.value.code == "scalar_is_allocated"
+    assert no.value.code == "buffer_is_allocated_around"
 
 
 @pytest.mark.parametrize(

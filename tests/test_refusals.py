@@ -232,16 +232,16 @@ Call = Callable[[tir.Schedule], object]
 
 REFUSALS: list[tuple[str, tir.PrimFunc, Call, str]] = [
     (
-        "loop_is_not_left",
+        "iterations_reach_their_end",
         BROKEN_OFF,
         lambda sch: sch.parallel("j", assume_independent=True),
-        "parallel: a break or return leaves loop j: what runs is up to earlier iterations",
+        "parallel: a break or return ends loop j, or an iteration of it, early",
     ),
     (
-        "loop_runs_to_its_end",
+        "iterations_reach_their_end",
         BROKEN_OFF,
         lambda sch: sch.split("j", [None, 2]),
-        "split: a break leaves loop j",
+        "split: a break ends loop j, or an iteration of it, early",
     ),
     (
         "extents_are_independent",
@@ -281,7 +281,7 @@ REFUSALS: list[tuple[str, tir.PrimFunc, Call, str]] = [
         "get_block: Found 2 blocks with the name: put",
     ),
     (
-        "loop_has_one_block",
+        "nest_has_one_block",
         program(
             'A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")',
             """
@@ -341,10 +341,10 @@ for y in range(8):
         "compute_inline: block B has an init",
     ),
     (
-        "value_has_no_effect",
+        "block_has_no_effects",
         EFFECT,
         lambda sch: sch.compute_inline("B"),
-        "compute_inline: what block B stores is computed by a call with effects",
+        "compute_inline: block B asserts, or calls what may have effects",
     ),
     (
         "readers_read_elements",

@@ -63,6 +63,7 @@ QUESTIONS = (
     "schedule/legality/legality",
     "schedule/legality/nest_memory",
     "schedule/legality/partial_results",
+    "schedule/legality/plan_legality",
     "schedule/legality/private_memory",
     "schedule/legality/reduction_fission",
     "schedule/legality/repeated_reductions",
@@ -77,27 +78,9 @@ QUESTIONS = (
 
 # Primitives that still ask for themselves. Each that comes under the law leaves the list.
 ASKING: dict[str, tuple[str, ...]] = {
-    "atomic": ("schedule/legality/atomic_updates",),
-    "distribute": ("schedule/legality/statement_order",),
-    "expand_scalar": ("arith/dependence/dependence",),
-    "loop_kinds": (
-        "schedule/legality/atomic_updates",
-        "schedule/legality/concurrent_loops",
-        "schedule/legality/legality",
-        "schedule/legality/partial_results",
-        "schedule/legality/shared_tiles",
-    ),
-    "merge": ("schedule/legality/legality",),
-    "merge_siblings": ("schedule/legality/statement_order",),
     "parallel_scan": ("schedule/queries/recurrence",),
     "privatize": ("arith/dependence/dependence", "schedule/queries/must_write_region"),
     "reindex": ("schedule/queries/must_write_region",),
-    "reorder": ("schedule/legality/legality",),
-    "reorder_statements": ("schedule/legality/statement_order",),
-    "rfactor": ("schedule/legality/legality",),
-    "rfactor_plan": ("schedule/legality/legality",),
-    "tensorize": ("schedule/legality/concurrent_loops",),
-    "transform_block_layout": ("schedule/legality/legality",),
 }
 
 INCLUDE_ALL = re.compile(r"^\s*loopsmith_include_all\(([^)]*)\)", re.MULTILINE)

@@ -8,25 +8,53 @@ namespace loopsmith {
 inline constexpr Condition loop_is_plain{
     "loop_is_plain", "loop {} has annotations or is bound to a thread",
     "do this before you annotate or bind it, or unannotate it first"};
-inline constexpr Condition loop_runs_to_its_end{
-    "loop_runs_to_its_end", "a break leaves loop {}",
-    "rewrite the break as a condition on the loop's body"};
 
 inline constexpr Condition iterations_reach_their_end{
     "iterations_reach_their_end", "a {} ends loop {}, or an iteration of it, early",
     "rewrite it as a condition on the rest of the body"};
 
-inline constexpr Condition loop_runs_serially{"loop_runs_serially", "loop {} is not serial",
-                                              "do this before you parallelize, vectorize or "
-                                              "unroll it"};
-inline constexpr Condition extent_is_known_around{
-    "extent_is_known_around",
-    "the bounds of loop {} are not known where the block around it allocates memory",
-    "choose a loop whose bounds are constants or sizes"};
+inline constexpr Condition loop_is_serial{"loop_is_serial", "loop {} is {}, not serial",
+                                          "do this before you parallelize, vectorize or unroll it"};
+inline constexpr Condition loop_is_around_block{
+    "loop_is_around_block", "loop {} is not around block {}", "choose one of get_loops(block)"};
+inline constexpr Condition loop_is_around_loop{"loop_is_around_loop",
+                                               "loop {} is not around loop {}",
+                                               "give loops of one nest, outermost first"};
+inline constexpr Condition bounds_are_known{"bounds_are_known",
+                                            "the bounds of loop {} are not known {}",
+                                            "choose a loop whose bounds are constants or sizes"};
+
+inline constexpr Condition bounds_read_no_memory{"bounds_read_no_memory",
+                                                 "the bounds of loop {} read memory",
+                                                 "read them before: n = A[0], then range(n)"};
 
 inline constexpr Condition bounds_stay{"bounds_stay",
                                        "the bounds of loop {} read what the body of loop {} writes",
                                        "give them a name before the loop: n = A[0], then range(n)"};
+
+inline constexpr Condition index_map_fits_the_block{
+    "index_map_fits_the_block", "the index map takes {} indices, block {} has {} axes",
+    "take one index for each axis"};
+
+inline constexpr Condition buffer_is_used_by_index{
+    "buffer_is_used_by_index", "buffer {} is reached through its pointer or a match_buffer",
+    "do this before you tensorize"};
+
+inline constexpr Condition buffer_is_allocated{
+    "buffer_is_allocated", "buffer {} is not allocated by a block",
+    "pass an intermediate buffer; parameters are given by the caller, views follow their source"};
+
+inline constexpr Condition buffer_is_allocated_around{
+    "buffer_is_allocated_around", "no buffer {} is allocated around loop {}, or in it",
+    "pass the name of an intermediate buffer or a variable, and a loop that uses it"};
+
+inline constexpr Condition nest_has_one_block{"nest_has_one_block",
+                                              "loop {} has {} blocks inside, not one",
+                                              "choose a loop around one block, or pass the blocks"};
+
+inline constexpr Condition block_has_no_effects{
+    "block_has_no_effects", "block {} asserts, or calls what may have effects",
+    "keep the block as it is: its calls would be made more often, or less"};
 
 inline constexpr Condition init_can_go_first{
     "init_can_go_first", "the init of block {} cannot go before loop {}, as {}",

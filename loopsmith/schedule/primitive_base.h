@@ -21,6 +21,10 @@ inline constexpr Condition reductions_keep_their_order{
     "reduction {} would combine its elements in another order, and allow_reassociation is False",
     "make the schedule with allow_reassociation=True, or keep the order of the reduction"};
 
+inline constexpr Condition numbers_fit_their_types{
+    "numbers_fit_their_types", "numbers of the program would be too large: {}",
+    "choose smaller factors, or give the loops and sizes wider types"};
+
 inline constexpr ResultChange iterations_would_depend{
     LegalityQuestion::at_once, true,
     "iterations of loop {}, which is {}, would depend on each other",

@@ -45,6 +45,11 @@ void refuse_missing(std::string_view primitive, std::string_view parameter) {
        "{}: the argument {} is missing", primitive, parameter);
 }
 
+Refusal refusal_of(const UserError& error) {
+  if (error.kind() != ErrorKind::bounds) throw;
+  return {&numbers_fit_their_types, {Argument(error.problem())}};
+}
+
 void record_lookup(Schedule& schedule, std::string_view name, const BlockOrLoop& handle) {
   const NodeId place = schedule.node(handle);
   const std::string& function = schedule.function_name(schedule.function_of(place));

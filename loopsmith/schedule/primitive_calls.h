@@ -10,6 +10,7 @@
 #include "loopsmith/schedule/argument_reader.h"
 #include "loopsmith/schedule/legality/concurrent_loops.h"
 #include "loopsmith/schedule/legality/empty_inits.h"
+#include "loopsmith/schedule/legality/plan_legality.h"
 #include "loopsmith/schedule/legality/result_preservation.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/schedule_error.h"
@@ -20,6 +21,8 @@ namespace detail {
 [[noreturn]] void refuse_argument(std::string_view primitive, const ParameterInfo& parameter,
                                   const Argument& given);
 [[noreturn]] void refuse_missing(std::string_view primitive, std::string_view parameter);
+/// What a step that throws this is refused by; throws it again where it is no matter of numbers.
+Refusal refusal_of(const UserError& error);
 /// Records that a block or a loop was looked up by its name.
 void record_lookup(Schedule& schedule, std::string_view name, const BlockOrLoop& handle);
 }  // namespace detail
@@ -35,6 +38,15 @@ const Argument* reordered_by(const Plan& plan) {
 template <class... Plans>
 const Argument* reordered_by(const std::variant<Plans...>& plan) {
   return std::visit([](const auto& one) { return reordered_by(one); }, plan);
+}
+
+/// Asks what a plan says about the order of what runs.
+template <class Plan>
+std::optional<Refusal> refuse_order(const Schedule& schedule, Plan& plan) {
+  if constexpr (requires { refuse_by_order(schedule, plan); }) {
+    return refuse_by_order(schedule, plan);
+  }
+  return {};
 }
 
 /// What a plan leaves to the law.
@@ -77,7 +89,8 @@ Planned<Plan> Primitive<Arguments, Plan, Made>::plan_alive(const Schedule& sched
                                                            const Arguments& arguments,
                                                            std::optional<Done>& done) const {
   Planned<Plan> planned = plan_(schedule, arguments);
-  if (const Plan* plan = std::get_if<Plan>(&planned)) {
+  if (Plan* plan = std::get_if<Plan>(&planned)) {
+    if (auto refusal = refuse_order(schedule, *plan)) return *std::move(refusal);
     if (const Argument* reduction = reordered_by(*plan);
         reduction && !schedule.allows_reassociation()) {
       return Refusal{&reductions_keep_their_order, {*reduction}};
@@ -134,7 +147,7 @@ Made Primitive<Arguments, Plan, Made>::commit(Schedule& schedule, const Argument
 /// Does it, or says why not; `reader`: what found handles by their names, which come before it.
 template <class Arguments, class Plan, class Made>
 std::variant<Made, Refusal> Primitive<Arguments, Plan, Made>::outcome(
-    Schedule& schedule, const Arguments& arguments, const ArgumentReader* reader) const {
+    Schedule& schedule, const Arguments& arguments, const ArgumentReader* reader) const try {
   std::optional<Done> done;
   Planned<Plan> planned = try_plan(schedule, arguments, done);
   if (auto* refusal = std::get_if<Refusal>(&planned)) return std::move(*refusal);
@@ -148,6 +161,8 @@ std::variant<Made, Refusal> Primitive<Arguments, Plan, Made>::outcome(
       detail::record_lookup(schedule, name, handle);
   }
   return commit(schedule, arguments, std::get<Plan>(std::move(planned)));
+} catch (const UserError& error) {
+  return detail::refusal_of(error);
 }
 
 /// Does it, or throws.
@@ -171,11 +186,14 @@ std::optional<Made> Primitive<Arguments, Plan, Made>::try_run(Schedule& schedule
 
 template <class Arguments, class Plan, class Made>
 std::optional<Refusal> Primitive<Arguments, Plan, Made>::why_not(const Schedule& schedule,
-                                                                 const Arguments& arguments) const {
+                                                                 const Arguments& arguments) const
+    try {
   std::optional<Done> done;
   Planned<Plan> planned = try_plan(schedule, arguments, done);
   if (auto* refusal = std::get_if<Refusal>(&planned)) return std::move(*refusal);
   return {};
+} catch (const UserError& error) {
+  return detail::refusal_of(error);
 }
 
 template <class Arguments, class Plan, class Made>

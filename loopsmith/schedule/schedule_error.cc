@@ -45,8 +45,9 @@ struct Naming {
 /// Whether a primitive may refuse by `condition`: it is one of its own, or of handles, or of what
 /// all primitives are allowed.
 bool is_condition_of(const PrimitiveBase& primitive, const Condition* condition) {
-  const Condition* const of_all[] = {&handle_is_of_this_schedule, &step_is_not_undone,
-                                     &loop_is_alive, &block_is_alive, &reductions_keep_their_order};
+  const Condition* const of_all[] = {
+      &handle_is_of_this_schedule,  &step_is_not_undone,     &loop_is_alive, &block_is_alive,
+      &reductions_keep_their_order, &numbers_fit_their_types};
   return std::ranges::find(primitive.conditions, condition) != primitive.conditions.end() ||
          std::ranges::find(of_all, condition) != std::end(of_all);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/schedule/legality/plan_legality.h"
 #include "loopsmith/schedule/primitives.h"
 
 namespace loopsmith {
@@ -51,7 +52,7 @@ constexpr Row rows[] = {
     {&block_has_no_init, decompose_first},
     // Reductions.
     {&loop_is_of_reduction, loops_around_block},
-    {&loop_has_one_block, loops_around_block},
+    {&nest_has_one_block, loops_around_block},
     {&loop_is_around_block, loops_around_block},
     {&loop_is_above_reduction, loops_around_block},
     {&factor_axis_is_in_range, first_axis},

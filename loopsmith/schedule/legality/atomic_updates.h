@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Atomic read-modify-write updates of integers by concurrent iterations: sums, extremes, bits.
 #pragma once
-#include <string_view>
-
+#include "loopsmith/ir/atomics.h"
 #include "loopsmith/schedule/legality/legality.h"
 
 namespace loopsmith {
-
-/// The annotation of a parallel loop whose iterations update what they have in common atomically.
-inline constexpr std::string_view atomic_updates_key = "atomic_updates";
 
 /// An update of an integer for which processors have an atomic instruction.
 struct AtomicUpdate {

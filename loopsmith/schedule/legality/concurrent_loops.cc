@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/legality/concurrent_loops.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "loopsmith/arith/reduction_init.h"
@@ -203,10 +205,26 @@ std::optional<RfactorPlan> factored(const Schedule& schedule, LoopRV loop) {
   if (!std::ranges::all_of(blocks, starts)) return {};
   auto plan = plan_rfactor(schedule, {.loop = loop});
   auto* parts = std::get_if<RfactorPlan>(&plan);
-  return parts ? std::optional(std::move(*parts)) : std::nullopt;
+  return parts && !refuse_by_order(schedule, *parts) ? std::optional(std::move(*parts))
+                                                     : std::nullopt;
 }
 
 }  // namespace
+
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, RfactorPlan& plan) {
+  // An init would come between updates that partial results keep apart.
+  std::vector<LoopRV> reduced = plan.dropped;
+  reduced.push_back(plan.loop);
+  for (const LoopRV each : reduced) {
+    if (is_injective(schedule, plan.block, {&each, 1})) continue;
+    const std::string& name = schedule.get(each).loop_var->name;
+    return Refusal{&nest_is_plain,
+                   {Argument(plan.block), Argument(plan.path[0]),
+                    Argument(fmt::format("loop {} may run an instance more than once", name))}};
+  }
+  if (!plan.is_in_place) return {};
+  return refuse_own_reads(schedule, plan.path[0], plan.block);
+}
 
 bool drives_reduction(const Schedule& schedule, LoopRV loop) {
   const auto blocks = child_blocks(schedule, schedule.node(loop));

@@ -9,6 +9,8 @@
 
 namespace loopsmith {
 
+struct RfactorPlan;
+
 /// True where a reduction has the loop for one of its axes: what `rfactor` takes.
 bool drives_reduction(const Schedule& schedule, LoopRV loop);
 
@@ -20,6 +22,9 @@ bool has_partial_results(const Schedule& schedule, LoopRV loop, Concurrency how)
 /// atomic updates.
 bool may_reduce_concurrently(const Schedule& schedule, LoopRV loop, Concurrency how,
                              const CarriedDependences& carries);
+
+/// Refuses partial results that are read as results, or that an init would come between.
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, RfactorPlan& plan);
 
 /// Refuses the step from `before` to `after` when it introduces a dependence between iterations of
 /// a concurrent loop. With `enclosed`, the step puts a block around that loop, and does nothing

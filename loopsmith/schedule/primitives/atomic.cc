@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/primitives/atomic.h"
 
-#include "loopsmith/schedule/legality/atomic_updates.h"
+#include "loopsmith/ir/atomics.h"
 
 namespace loopsmith {
 
 Planned<LoopKindPlan> plan_atomic(const Schedule& schedule, const AtomicArguments& arguments) {
-  if (!updates_atomically(schedule, arguments.loop)) {
-    return Refusal{&updates_can_be_atomic, {Argument(arguments.loop)}};
-  }
-  return plan_parallel(schedule, {.loop = arguments.loop});
+  auto planned = plan_parallel(schedule, {.loop = arguments.loop});
+  if (auto* plan = std::get_if<LoopKindPlan>(&planned)) plan->is_atomic = true;
+  return planned;
 }
 
 Nothing commit_atomic(Schedule& schedule, LoopKindPlan&& plan) {

@@ -11,13 +11,8 @@ struct AtomicArguments {
       Parameter{"loop", &AtomicArguments::loop, "Whose iterations update elements in common."}};
 };
 
-inline constexpr Condition updates_can_be_atomic{
-    "updates_can_be_atomic",
-    "what iterations of loop {} update in common are not sums, extremes or bits of integers of 32 "
-    "or 64 bits in global memory",
-    "parallelize the loop, or privatize it first: iterations then have copies that are merged"};
-inline constexpr const Condition* atomic_conditions[] = {&loop_is_not_left, &step_keeps_results,
-                                                         &updates_can_be_atomic};
+inline constexpr const Condition* atomic_conditions[] = {
+    &iterations_reach_their_end, &step_keeps_results, &updates_can_be_atomic};
 
 Planned<LoopKindPlan> plan_atomic(const Schedule& schedule, const AtomicArguments& arguments);
 

@@ -55,7 +55,7 @@ Planned<StorageAlignPlan> plan_storage_align(const Schedule& schedule,
   }
   const NodeId owner = owner_of(schedule, schedule.node(arguments.block), selected->buffer);
   if (owner == no_node || schedule.as<PrimFunc>(owner)) {
-    return Refusal{&aligned_buffer_is_allocated, {buffer}};
+    return Refusal{&buffer_is_allocated, {buffer}};
   }
   const auto index = static_cast<std::int64_t>(selected->index);
   List alignment;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Primitives that say more of what a block reads and writes.
 #pragma once
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/rewrites/cache_block.h"
 
@@ -73,9 +74,6 @@ inline constexpr Condition alignment_is_positive{"alignment_is_positive",
 inline constexpr Condition axis_is_of_the_buffer{
     "axis_is_of_the_buffer", "axis {} is none of the {} dimensions of buffer {}",
     "count from 0, or from -1 backwards"};
-inline constexpr Condition aligned_buffer_is_allocated{
-    "aligned_buffer_is_allocated", "buffer {} is not allocated by a block",
-    "pass an intermediate buffer; the layout of a parameter is the caller's"};
 inline constexpr Condition access_is_read_or_write{
     "access_is_read_or_write", "{} is neither read nor write", "pass \"read\" or \"write\""};
 inline constexpr Condition block_has_the_region{"block_has_the_region",
@@ -86,8 +84,7 @@ inline constexpr Condition ranges_fit_the_buffer{
     "take each axis of the block, and give a start and an end for each dimension of the buffer"};
 
 inline constexpr const Condition* storage_align_conditions[] = {
-    &block_has_the_buffer, &alignment_is_positive, &axis_is_of_the_buffer,
-    &aligned_buffer_is_allocated};
+    &block_has_the_buffer, &alignment_is_positive, &axis_is_of_the_buffer, &buffer_is_allocated};
 inline constexpr const Condition* hide_access_conditions[] = {&access_is_read_or_write,
                                                               &block_has_the_region};
 inline constexpr const Condition* annotate_access_conditions[] = {

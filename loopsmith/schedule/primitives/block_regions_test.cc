@@ -36,7 +36,7 @@ TEST(storage_align, refuses_what_has_no_such_layout) {
   EXPECT_EQ(error_of([&] { storage_align(sch, b, 0, 2, 8, 0); }),
             "axis_is_of_the_buffer: storage_align: axis 2 is none of the 2 dimensions of buffer B");
   EXPECT_EQ(error_of([&] { storage_align(sch, get_block(sch, "C"), 0, 0, 8, 0); }),
-            "aligned_buffer_is_allocated: storage_align: buffer C is not allocated by a block");
+            "buffer_is_allocated: storage_align: buffer C is not allocated by a block");
   EXPECT_EQ(error_of([&] { storage_align(sch, b, 1, 0, 8, 0); }),
             "block_has_the_buffer: storage_align: block B writes no such buffer");
 }

@@ -37,7 +37,7 @@ Planned<BranchPlan> plan_sink_if(const Schedule& schedule, const SinkIfArguments
     return Refusal{&branches_have_equal_loops, {handle}};
   }
   if (!other.defined() && bounds_read_memory(loop)) {
-    return Refusal{&bounds_need_no_condition, {handle}};
+    return Refusal{&bounds_read_no_memory, {handle}};
   }
   if (!is_pure(branch->condition) || may_change(branch->condition, schedule.statement(parent))) {
     return Refusal{&condition_stays, {Argument(Ref(branch->condition)), handle}};

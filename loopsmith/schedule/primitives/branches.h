@@ -31,10 +31,6 @@ inline constexpr Condition loop_is_alone_in_a_branch{
 inline constexpr Condition branches_have_equal_loops{
     "branches_have_equal_loops", "the other branch of the `if` around loop {} is not a loop alike",
     "give both branches loops of one kind, start, extent and step"};
-inline constexpr Condition bounds_need_no_condition{
-    "bounds_need_no_condition",
-    "the bounds of loop {} read memory, which the condition around it may guard",
-    "read them before the `if`: n = A[0], then range(n)"};
 inline constexpr Condition body_is_an_if{"body_is_an_if", "the body of loop {} is not an `if`",
                                          "give the loop right around an `if`, alone in it"};
 inline constexpr Condition condition_is_outside{
@@ -46,12 +42,9 @@ inline constexpr Condition condition_stays{"condition_stays",
 inline constexpr Condition condition_has_a_value{
     "condition_has_a_value", "the condition {} reads memory, also where loop {} has no iteration",
     "give the loop a constant extent"};
-inline constexpr const Condition* sink_if_conditions[] = {&loop_is_plain,
-                                                          &loop_is_alone_in_a_branch,
-                                                          &branches_have_equal_loops,
-                                                          &bounds_need_no_condition,
-                                                          &condition_stays,
-                                                          &empty_reductions_start};
+inline constexpr const Condition* sink_if_conditions[] = {
+    &loop_is_plain,         &loop_is_alone_in_a_branch, &branches_have_equal_loops,
+    &bounds_read_no_memory, &condition_stays,           &empty_reductions_start};
 inline constexpr const Condition* hoist_if_conditions[] = {
     &loop_is_plain,   &body_is_an_if,         &condition_is_outside,
     &condition_stays, &condition_has_a_value, &empty_reductions_start};

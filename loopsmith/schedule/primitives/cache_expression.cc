@@ -128,7 +128,7 @@ Planned<Expr> expression_of(const Schedule& schedule, const CacheExpressionPlan&
   if (!found[0].is_always_computed) {
     return Refusal{&expression_is_always_computed, {name, Argument(Ref(value))}};
   }
-  if (!is_pure(value)) return Refusal{&expression_is_pure, {Argument(Ref(value)), name}};
+  if (!is_pure(value)) return Refusal{&block_has_no_effects, {name}};
   return value;
 }
 

@@ -220,9 +220,9 @@ TEST(cache_expression, reads_what_others_leave_as_it_is) {
 }
 
 TEST(cache_expression, computes_nothing_that_has_effects) {
-  EXPECT_EQ(refusal("A[vi, vk] * T.call_extern(\"float32\", \"next\", D[vk])", "k", "D"),
-            "expression_is_pure: cache_expression: T.call_extern(\"float32\", \"next\", D[vk]) in "
-            "block C calls what may have effects");
+  EXPECT_EQ(
+      refusal("A[vi, vk] * T.call_extern(\"float32\", \"next\", D[vk])", "k", "D"),
+      "block_has_no_effects: cache_expression: block C asserts, or calls what may have effects");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ std::variant<CopyAtPlan, Refusal> find(const Schedule& schedule, LoopRV loop, Bl
                   .is_back = side == BufferSelector::Side::write};
   const NodeId around = schedule.node(loop);
   if (!is_inside(schedule, schedule.node(block), around)) {
-    return Refusal{&block_is_in_the_loop, {Argument(block), Argument(loop)}};
+    return Refusal{&loop_is_around_block, {Argument(loop), Argument(block)}};
   }
   if (scope_of(schedule, around) != schedule.node(plan.subject.scope)) {
     return Refusal{&loop_is_in_scope, {Argument(block), Argument(loop)}};

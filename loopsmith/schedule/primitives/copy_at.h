@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of a buffer inside a loop, each one block with its loops inside: read_at, write_at.
 #pragma once
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/legality/result_preservation.h"
 #include "loopsmith/schedule/primitives/cache_write.h"
 #include "loopsmith/schedule/rewrites/places.h"
@@ -48,8 +49,6 @@ struct CopyAtPlan {
   std::optional<Preservation> preservation = {};
 };
 
-inline constexpr Condition block_is_in_the_loop{
-    "block_is_in_the_loop", "block {} is not inside loop {}", "choose a loop around the block"};
 inline constexpr Condition loop_reads_alone{"loop_reads_alone",
                                             "block {} writes buffer {} inside loop {}",
                                             "choose a loop inside which it is only read"};
@@ -64,7 +63,7 @@ inline constexpr const Condition* read_at_conditions[] = {&block_has_the_buffer,
                                                           &block_stands_in_a_block,
                                                           &buffer_is_used_by_index,
                                                           &uses_are_declared,
-                                                          &block_is_in_the_loop,
+                                                          &loop_is_around_block,
                                                           &loop_is_in_scope,
                                                           &loop_is_no_vector,
                                                           &loop_reads_alone,
@@ -77,7 +76,7 @@ inline constexpr const Condition* write_at_conditions[] = {&block_has_the_buffer
                                                            &block_stands_in_a_block,
                                                            &buffer_is_used_by_index,
                                                            &uses_are_declared,
-                                                           &block_is_in_the_loop,
+                                                           &loop_is_around_block,
                                                            &loop_is_in_scope,
                                                            &loop_is_no_vector,
                                                            &written_box_is_known,

@@ -170,7 +170,7 @@ TEST(copy_at, refuses_what_it_cannot_do) {
   const BlockRV b = get_block(sch, "B"), c = get_block(sch, "C");
   const LoopRV i = get_loops(sch, b)[0];
   EXPECT_EQ(error_of([&] { read_at(sch, i, c, 0, "local"); }),
-            "block_is_in_the_loop: read_at: block C is not inside loop i");
+            "loop_is_around_block: read_at: loop i is not around block C");
   EXPECT_EQ(error_of([&] { write_at(sch, i, b, 0, "attic"); }),
             "storage_scope_is_known: write_at: there is no storage scope attic");
   EXPECT_EQ(error_of([&] { read_at(sch, i, b, 1, "local"); }),

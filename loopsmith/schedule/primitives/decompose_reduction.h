@@ -24,8 +24,6 @@ struct DecomposeReductionPlan {
   std::optional<Preservation> preservation = {};
 };
 
-inline constexpr Condition loop_is_around_block{
-    "loop_is_around_block", "loop {} is not around block {}", "choose one of get_loops(block)"};
 inline constexpr Condition loop_is_above_reduction{
     "loop_is_above_reduction",
     "loop {} is inside loop {}, which is bound to a reduction axis of block {}",

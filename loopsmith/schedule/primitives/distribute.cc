@@ -6,7 +6,6 @@
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/legality/statement_order.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/jumps.h"
 #include "loopsmith/schedule/rewrites/edits.h"
@@ -39,7 +38,7 @@ std::vector<NodeId> chain_to_sequence(const Schedule& schedule, LoopRV loop) {
 
 Planned<DistributePlan> plan_distribute(const Schedule& schedule,
                                         const DistributeArguments& arguments) {
-  DistributePlan plan{chain_to_sequence(schedule, arguments.loop), {}};
+  DistributePlan plan{arguments.loop, chain_to_sequence(schedule, arguments.loop), {}, {}};
   if (plan.chain.empty()) return Refusal{&loop_has_statements, {Argument(arguments.loop)}};
   for (const NodeId node : plan.chain) {
     if (!schedule.as<For>(node)) continue;
@@ -53,23 +52,8 @@ Planned<DistributePlan> plan_distribute(const Schedule& schedule,
   if (const auto jump = jump_out_of(body)) {
     return Refusal{&iterations_reach_their_end, {Argument(*jump), Argument(arguments.loop)}};
   }
-  const std::vector<Stmt>& parts = body.as<SeqStmt>()->seq;
-  OrderAnswer obstacle;
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    OrderAnswer answer = may_distribute(schedule, arguments.loop, parts[i]);
-    if (answer.is_proved()) {
-      plan.cuts.push_back(i);
-    } else if (i == 1 || answer.kind == OrderAnswer::Kind::violated) {
-      obstacle = std::move(answer);
-    }
-  }
-  if (!plan.cuts.empty()) return plan;
-  if (obstacle.kind == OrderAnswer::Kind::violated) {
-    return changed_results(distribution_changes_order, {Argument(arguments.loop)},
-                           std::move(obstacle.witness));
-  }
-  return changed_results(distribution_is_unknown,
-                         {Argument(arguments.loop), Argument(obstacle.why)});
+  plan.parts = body.as<SeqStmt>()->seq;
+  return plan;
 }
 
 Handles<LoopRV> commit_distribute(Schedule& schedule, DistributePlan&& plan) {

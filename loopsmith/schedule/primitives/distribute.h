@@ -15,21 +15,16 @@ struct DistributeArguments {
 };
 
 struct DistributePlan {
-  std::vector<NodeId> chain;      ///< The loop, and loops and conditions down to the statements.
-  std::vector<std::size_t> cuts;  ///< The statements that start another loop.
+  LoopRV loop;
+  std::vector<NodeId> chain;  ///< The loop, and loops and conditions down to the statements.
+  std::vector<Stmt> parts;    ///< The statements.
+  std::vector<std::size_t>
+      cuts;  ///< Those that start another loop: all that may, as the law finds.
 };
 
 inline constexpr Condition loop_has_statements{
     "loop_has_statements", "loop {} does not hold several statements that follow each other",
     "give a loop whose body, or that of the only loop or condition inside, is a sequence"};
-inline constexpr ResultChange distribution_changes_order{
-    LegalityQuestion::order, true,
-    "each statement of loop {} needs what those after it make in earlier iterations",
-    "expand_scalar gives each iteration a place of its own, peel or shift may break the circle"};
-inline constexpr ResultChange distribution_is_unknown{
-    LegalityQuestion::order, false,
-    "whether statements of loop {} may run in loops of their own is unknown, as {}",
-    "let the indices be sums of loops and sizes with constant factors"};
 inline constexpr const Condition* distribute_conditions[] = {
     &loop_is_plain,          &bounds_stay,       &loop_has_statements, &iterations_reach_their_end,
     &empty_reductions_start, &step_keeps_results};

@@ -3,10 +3,7 @@
 
 #include <algorithm>
 
-#include "loopsmith/arith/dependence/dependence.h"
-#include "loopsmith/schedule/legality/dependence_cache.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/path_condition.h"
 
 namespace loopsmith {
 namespace {
@@ -34,12 +31,6 @@ std::optional<OwnedBuffer> selected_around(const Schedule& schedule, LoopRV loop
   return {};
 }
 
-bool is_private(const Schedule& schedule, LoopRV loop, const Ptr<Buffer>& buffer) {
-  const NodeId nest = whole_nest(schedule, schedule.node(loop));
-  Dependences dependences(under_path_condition(schedule, nest), {.local_buffers = {buffer}});
-  return dependences.may_be_private(schedule.get(loop).loop_var, buffer);
-}
-
 }  // namespace
 
 Planned<ExpandScalarPlan> plan_expand_scalar(const Schedule& schedule,
@@ -48,12 +39,12 @@ Planned<ExpandScalarPlan> plan_expand_scalar(const Schedule& schedule,
   if (auto refusal = refuse_unless_plain(schedule, arguments.loop)) return *std::move(refusal);
   const auto owned = selected_around(schedule, arguments.loop, arguments.buffer);
   if (!owned) {
-    return Refusal{&buffer_is_allocated_around, {handle, to_argument(arguments.buffer)}};
+    return Refusal{&buffer_is_allocated_around, {to_argument(arguments.buffer), handle}};
   }
   const Argument buffer{Ref(owned->buffer)};
   const BufferAccesses uses = uses_of(schedule, owned->owner, owned->buffer);
   if (!uses.by_indices_alone() || uses.by_vector) {
-    return Refusal{&buffer_is_used_by_indices, {buffer}};
+    return Refusal{&buffer_is_used_by_index, {buffer}};
   }
   const NodeId loop = schedule.node(arguments.loop);
   std::vector<NodeId> inside = uses.nodes;
@@ -67,11 +58,9 @@ Planned<ExpandScalarPlan> plan_expand_scalar(const Schedule& schedule,
   const For& node = schedule.get(arguments.loop);
   for (const Expr* bound : {&node.extent, &node.min, &node.step}) {
     if (!is_known_at(schedule, owned->owner, loop, *bound)) {
-      return Refusal{&extent_is_known_outside, {handle, buffer}};
+      const std::string place = "where buffer " + owned->buffer->name + " is allocated";
+      return Refusal{&bounds_are_known, {handle, Argument(place)}};
     }
-  }
-  if (!is_private(schedule, arguments.loop, owned->buffer)) {
-    return Refusal{&iterations_write_first, {handle, buffer}};
   }
   return plan;
 }

@@ -24,12 +24,6 @@ struct ExpandScalarPlan {
   UsesByBlock uses;
 };
 
-inline constexpr Condition buffer_is_allocated_around{
-    "buffer_is_allocated_around", "no block around loop {} allocates a buffer {}",
-    "pass the name of an intermediate buffer, allocated outside of the loop"};
-inline constexpr Condition buffer_is_used_by_indices{
-    "buffer_is_used_by_indices", "buffer {} is not used by its indices alone",
-    "do this before you tensorize; views and pointers must not reach the buffer"};
 inline constexpr Condition uses_are_in_the_loop{
     "uses_are_in_the_loop", "buffer {} is used outside loop {}, or in a condition of a block there",
     "keep what is used later in another buffer"};
@@ -37,12 +31,9 @@ inline constexpr Condition iterations_write_first{
     "iterations_write_first",
     "it is not known that each iteration of loop {} writes what it reads of buffer {}",
     "write the buffer in each iteration before it is read"};
-inline constexpr Condition extent_is_known_outside{
-    "extent_is_known_outside", "the bounds of loop {} are not known where buffer {} is allocated",
-    "choose a loop whose bounds are constants or sizes"};
 inline constexpr const Condition* expand_scalar_conditions[] = {
-    &loop_is_plain,          &buffer_is_allocated_around, &buffer_is_used_by_indices,
-    &uses_are_in_the_loop,   &iterations_write_first,     &extent_is_known_outside,
+    &loop_is_plain,          &buffer_is_allocated_around, &buffer_is_used_by_index,
+    &uses_are_in_the_loop,   &iterations_write_first,     &bounds_are_known,
     &empty_reductions_start, &step_keeps_results};
 
 Planned<ExpandScalarPlan> plan_expand_scalar(const Schedule& schedule,

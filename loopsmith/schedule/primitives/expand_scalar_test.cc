@@ -76,9 +76,10 @@ for k in range(10):
     Schedule sch(func);
     return error_of([&] { expand_scalar(sch, buffer, get_loop(sch, loop)); });
   };
-  EXPECT_EQ(of("v", "i"),
-            "buffer_is_allocated_around: expand_scalar: no block around loop i allocates a buffer "
-            "v");
+  EXPECT_EQ(
+      of("v", "i"),
+      "buffer_is_allocated_around: expand_scalar: no buffer v is allocated around loop i, or in "
+      "it");
   EXPECT_EQ(of("t", "i"),
             "uses_are_in_the_loop: expand_scalar: buffer t is used outside loop i, or in a "
             "condition of a block there");

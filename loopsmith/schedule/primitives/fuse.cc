@@ -73,7 +73,7 @@ Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& argum
     }
   }
   if (is_left_by_break(schedule, loops.back())) {
-    return Refusal{&loop_runs_to_its_end, {Argument(loops.back())}};
+    return Refusal{&iterations_reach_their_end, {Argument("break"), Argument(loops.back())}};
   }
   if (const auto block = reduction_that_never_runs(schedule, loops)) {
     return Refusal{&empty_reductions_start, {Argument(loops.back()), Argument(*block)}};

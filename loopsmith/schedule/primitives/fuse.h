@@ -47,9 +47,10 @@ inline constexpr Condition loops_have_one_kind{"loops_have_one_kind",
                                                "loop {} is {}, loop {} is {}",
                                                "fuse first, then parallelize, vectorize or unroll"};
 inline constexpr const Condition* fuse_conditions[] = {
-    &loops_are_given,      &loop_is_plain,           &bounds_stay,        &outer_is_parent,
-    &inner_is_only_child,  &extents_are_independent, &bounds_have_values, &loops_have_one_kind,
-    &loop_runs_to_its_end, &empty_reductions_start,  &step_keeps_results};
+    &loops_are_given,        &loop_is_plain,       &bounds_stay,
+    &outer_is_parent,        &inner_is_only_child, &extents_are_independent,
+    &bounds_have_values,     &loops_have_one_kind, &iterations_reach_their_end,
+    &empty_reductions_start, &step_keeps_results};
 
 Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& arguments);
 

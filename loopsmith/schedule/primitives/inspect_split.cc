@@ -174,7 +174,8 @@ Planned<InspectSplitPlan> plan_inspect_split(const Schedule& schedule,
   if (loop.kind != ForKind::serial && loop.kind != ForKind::parallel) {
     return Refusal{&loop_is_serial_or_parallel, {handle}};
   }
-  if (is_left_early(schedule, arguments.loop)) return Refusal{&loop_runs_to_its_end, {handle}};
+  if (is_left_early(schedule, arguments.loop))
+    return Refusal{&iterations_reach_their_end, {Argument("break or return"), handle}};
   if (auto refusal = refuse_unless_bounds_stay(schedule, arguments.loop)) {
     return *std::move(refusal);
   }

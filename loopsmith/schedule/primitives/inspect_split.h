@@ -54,11 +54,16 @@ inline constexpr Condition loop_is_of_updates{
 inline constexpr Condition loop_is_serial_or_parallel{"loop_is_serial_or_parallel",
                                                       "loop {} is neither serial nor parallel",
                                                       "do this before you vectorize or unroll it"};
-inline constexpr const Condition* inspect_split_conditions[] = {
-    &part_count_is_positive,     &part_count_fits,        &loop_is_plain,
-    &loop_is_serial_or_parallel, &loop_runs_to_its_end,   &bounds_stay,
-    &loop_is_outside_of_threads, &empty_reductions_start, &costs_differ,
-    &loop_is_of_updates};
+inline constexpr const Condition* inspect_split_conditions[] = {&part_count_is_positive,
+                                                                &part_count_fits,
+                                                                &loop_is_plain,
+                                                                &loop_is_serial_or_parallel,
+                                                                &iterations_reach_their_end,
+                                                                &bounds_stay,
+                                                                &loop_is_outside_of_threads,
+                                                                &empty_reductions_start,
+                                                                &costs_differ,
+                                                                &loop_is_of_updates};
 
 Planned<InspectSplitPlan> plan_inspect_split(const Schedule& schedule,
                                              const InspectSplitArguments& arguments);

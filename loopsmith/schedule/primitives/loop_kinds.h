@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the iterations of a loop are run: parallel, vectorize, unroll, bind.
 #pragma once
-#include "loopsmith/schedule/legality/legality.h"
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/size_condition.h"
 
@@ -53,7 +53,9 @@ struct BindArguments {
 struct LoopKindPlan {
   LoopRV loop;
   ForKind kind;
+  bool assume_independent = false;
   std::string thread_axis = {};
+  bool is_atomic = false;  ///< What iterations update in common, they update atomically.
   std::optional<Argument> reordered_reduction = {};
   bool has_independent_iterations = false;
   Expr condition = {};   ///< Under which threads run it; null: always.
@@ -76,26 +78,29 @@ inline constexpr Condition condition_is_of_sizes{
 inline constexpr Condition condition_is_a_truth_value{"condition_is_a_truth_value",
                                                       "the condition of loop {} is {}, of type {}",
                                                       "compare it, as in n * m >= 10000"};
-inline constexpr Condition loop_is_not_left{
-    "loop_is_not_left", "a break or return leaves loop {}: what runs is up to earlier iterations",
-    "rewrite it as a condition on the loop's body"};
-inline constexpr ResultChange updates_meet{
-    LegalityQuestion::regroup, true,
-    "iterations of loop {} update elements in common, of which they cannot have partial results",
-    "parallelize another loop, or split it by as many iterations as update one element, and "
-    "parallelize the outer loop inside of the inner one"};
-inline constexpr const Condition* loop_kind_conditions[] = {&loop_is_not_left, &step_keeps_results};
+inline constexpr Condition updates_can_be_atomic{
+    "updates_can_be_atomic",
+    "what iterations of loop {} update in common are not sums, extremes or bits of integers of 32 "
+    "or 64 bits in global memory",
+    "parallelize the loop, or privatize it first: iterations then have copies that are merged"};
+inline constexpr const Condition* loop_kind_conditions[] = {&iterations_reach_their_end,
+                                                            &step_keeps_results};
 inline constexpr const Condition* parallel_conditions[] = {
-    &loop_is_not_left, &step_keeps_results, &condition_is_of_sizes, &condition_is_a_truth_value};
+    &iterations_reach_their_end, &step_keeps_results, &condition_is_of_sizes,
+    &condition_is_a_truth_value};
 inline constexpr const Condition* bind_conditions[] = {&thread_axis_exists, &threads_count_by_one,
                                                        &thread_axis_is_free, &step_keeps_results,
-                                                       &loop_is_not_left};
+                                                       &iterations_reach_their_end};
 
 Planned<LoopKindPlan> plan_parallel(const Schedule& schedule, const ParallelArguments& arguments);
 Planned<LoopKindPlan> plan_vectorize(const Schedule& schedule, const LoopKindArguments& arguments);
 Planned<LoopKindPlan> plan_unroll(const Schedule& schedule, const UnrollArguments& arguments);
 Planned<LoopKindPlan> plan_bind(const Schedule& schedule, const BindArguments& arguments);
 Nothing commit_loop_kind(Schedule& schedule, LoopKindPlan&& plan);
+
+/// Writes branches inside a node that are updates, `if e > x: x = e`, as such. False: there is
+/// none.
+bool write_selections(Schedule& schedule, NodeId root);
 
 inline constexpr Primitive parallel(PrimitiveDefinition{
     .name = "parallel",

@@ -93,7 +93,7 @@ Planned<LoopPartitionPlan> plan_loop_partition(const Schedule& schedule,
   auto lengths = lengths_of(schedule, arguments, std::max<std::int64_t>(*extent, 0));
   if (auto* refusal = std::get_if<Refusal>(&lengths)) return std::move(*refusal);
   if (is_left_by_break(schedule, arguments.loop)) {
-    return Refusal{&loop_runs_to_its_end, {Argument(arguments.loop)}};
+    return Refusal{&iterations_reach_their_end, {Argument("break"), Argument(arguments.loop)}};
   }
   if (const auto block = reduction_empty_in_parts(schedule, arguments.loop)) {
     return Refusal{&empty_reductions_start, {Argument(arguments.loop), Argument(*block)}};

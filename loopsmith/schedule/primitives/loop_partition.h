@@ -45,7 +45,7 @@ inline constexpr Condition parts_fit_the_loop{"parts_fit_the_loop",
                                               "let each part have one iteration or more"};
 inline constexpr const Condition* loop_partition_conditions[] = {
     &loop_is_plain,          &loop_bounds_are_constant, &factor_is_positive,
-    &one_factor_is_inferred, &parts_fit_the_loop,       &loop_runs_to_its_end,
+    &one_factor_is_inferred, &parts_fit_the_loop,       &iterations_reach_their_end,
     &empty_reductions_start, &step_keeps_results};
 
 Planned<LoopPartitionPlan> plan_loop_partition(const Schedule& schedule,

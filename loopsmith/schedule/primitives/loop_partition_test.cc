@@ -149,7 +149,8 @@ TEST(loop_partition, refuses_parts_that_do_not_fit) {
             break
 )"));
   EXPECT_EQ(error_of([&] { loop_partition(left, get_loop(left, "i"), {4}); }),
-            "loop_runs_to_its_end: loop_partition: a break leaves loop i");
+            "iterations_reach_their_end: loop_partition: a break ends loop i, or an iteration of "
+            "it, early");
 }
 
 TEST(loop_partition, binds_axes_to_the_value_of_a_part_of_one) {

@@ -219,10 +219,8 @@ TEST(reorder, refuses_loops_of_other_nests_and_bounds_that_depend) {
   Schedule sch(two_stages());
   const auto first = get_loops(sch, get_block(sch, "B"));
   const auto second = get_loops(sch, get_block(sch, "C"));
-  EXPECT_EQ(
-      error_of([&] { reorder(sch, {first[0], second[1]}); }),
-      "loops_are_in_a_chain: reorder: the loops are not in a chain: loop i is not around loop "
-      "j");
+  EXPECT_EQ(error_of([&] { reorder(sch, {first[0], second[1]}); }),
+            "loop_is_around_loop: reorder: loop i is not around loop j");
   Schedule triangle(parse_function(R"(@T.prim_func
 def main(A: T.Buffer((12,), "float32")):
     for i in range(12):

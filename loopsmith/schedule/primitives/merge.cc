@@ -5,7 +5,6 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/schedule/legality/legality.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/empty_reductions.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
@@ -42,7 +41,7 @@ Planned<MergePlan> plan_merge(const Schedule& schedule, const MergeArguments& ar
   if (loops.size() < 2) {
     return Refusal{&two_loops_are_given, {Argument(static_cast<std::int64_t>(loops.size()))}};
   }
-  MergePlan plan;
+  MergePlan plan{.named = loops, .assume_independent = arguments.assume_independent};
   plan.sequence = common_ancestor(schedule, schedule.node(loops[0]), schedule.node(loops[1]));
   for (std::size_t i = 0; i < loops.size(); ++i) {
     const LoopRV before = loops[i == 0 ? 0 : i - 1];
@@ -57,10 +56,10 @@ Planned<MergePlan> plan_merge(const Schedule& schedule, const MergeArguments& ar
     for (const LoopRV loop : plan.nests.back()) {
       if (auto refusal = refuse_unless_plain(schedule, loop)) return *std::move(refusal);
       if (is_left_by_break(schedule, loop)) {
-        return Refusal{&loop_runs_to_its_end, {Argument(loop)}};
+        return Refusal{&iterations_reach_their_end, {Argument("break"), Argument(loop)}};
       }
       if (has_continue(schedule, loop)) {
-        return Refusal{&iterations_run_to_their_end, {Argument(loop)}};
+        return Refusal{&iterations_reach_their_end, {Argument("continue"), Argument(loop)}};
       }
     }
     if (!are_alike(schedule, plan.nests[0], plan.nests[i])) {
@@ -82,17 +81,6 @@ Planned<MergePlan> plan_merge(const Schedule& schedule, const MergeArguments& ar
       if (auto refusal = refuse_inits_before(schedule, before, plan.nests[i])) {
         return *std::move(refusal);
       }
-    }
-  }
-  for (auto& [first, second, answer] : may_merge(schedule, plan.nests)) {
-    if (answer.kind == OrderAnswer::Kind::violated) {
-      return changed_results(merging_changes_order,
-                             {Argument(loops[second]), Argument(loops[first])},
-                             std::move(answer.witness));
-    }
-    if (answer.kind == OrderAnswer::Kind::unknown && !arguments.assume_independent) {
-      return changed_results(merging_is_unknown, {Argument(loops[first]), Argument(loops[second]),
-                                                  Argument(answer.why)});
     }
   }
   return plan;

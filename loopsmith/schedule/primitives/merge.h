@@ -17,6 +17,8 @@ struct MergeArguments {
 };
 
 struct MergePlan {
+  std::vector<LoopRV> named;
+  bool assume_independent = false;
   NodeId sequence = no_node;               ///< The statements among which the nests are.
   std::uint32_t first_slot = 0;            ///< Of the first nest; the others follow.
   std::vector<std::vector<LoopRV>> nests;  ///< Each outermost first.
@@ -31,21 +33,10 @@ inline constexpr Condition nests_follow_each_other{
 inline constexpr Condition nests_are_alike{"nests_are_alike",
                                            "the nests of loops {} and {} differ in depth or extent",
                                            "split or fuse one of them so that they agree"};
-inline constexpr Condition iterations_run_to_their_end{
-    "iterations_run_to_their_end", "a continue ends iterations of loop {} early",
-    "rewrite the continue as a condition on the rest of the body"};
-inline constexpr ResultChange merging_changes_order{
-    LegalityQuestion::order, true, "loop {} needs what a later iteration of loop {} makes",
-    "leave these loops apart, or use compute_at, which computes what is needed"};
-inline constexpr ResultChange merging_is_unknown{
-    LegalityQuestion::order, false, "whether loops {} and {} may become one is unknown, as {}",
-    "if you know that they may, pass assume_independent=True"};
 inline constexpr const Condition* merge_conditions[] = {
-    &two_loops_are_given,   &nests_follow_each_other,
-    &loop_is_plain,         &bounds_stay,
-    &nests_are_alike,       &loop_runs_to_its_end,
-    &step_keeps_results,    &iterations_run_to_their_end,
-    &empty_reductions_start};
+    &two_loops_are_given, &nests_follow_each_other, &loop_is_plain,
+    &bounds_stay,         &nests_are_alike,         &iterations_reach_their_end,
+    &step_keeps_results,  &empty_reductions_start};
 
 Planned<MergePlan> plan_merge(const Schedule& schedule, const MergeArguments& arguments);
 

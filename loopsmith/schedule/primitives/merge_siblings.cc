@@ -6,9 +6,7 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/schedule/legality/statement_order.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/jumps.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 
 namespace loopsmith {
@@ -16,39 +14,6 @@ namespace {
 
 std::uint32_t slot_of(const Schedule& schedule, LoopRV loop) {
   return schedule.at(schedule.node(loop)).slot;
-}
-
-/// Where the statements between the loops go: first those before them, then the loops, then the
-/// others. The statement that can go nowhere, where there is one.
-std::optional<Stmt> bring_together(const Schedule& schedule, MergeSiblingsPlan& plan) {
-  const std::vector<Stmt>& all = schedule.as<SeqStmt>(plan.sequence)->seq;
-  std::vector<std::uint32_t> slots, before, after;
-  for (const LoopRV loop : plan.loops) slots.push_back(slot_of(schedule, loop));
-  const auto may_change = [&](std::uint32_t first, std::uint32_t second) {
-    return may_exchange(schedule, plan.sequence, all[first], all[second]).is_proved();
-  };
-  for (std::uint32_t i = slots.front() + 1; i < slots.back(); ++i) {
-    if (std::ranges::find(slots, i) != slots.end()) continue;
-    if (jump_out_of(all[i])) return all[i];
-    const auto passes = [&](std::uint32_t other) {
-      return other < i ? may_change(other, i) : may_change(i, other);
-    };
-    const auto next = std::ranges::lower_bound(slots, i);
-    if (std::all_of(slots.begin(), next, passes) && std::ranges::all_of(after, passes)) {
-      before.push_back(i);
-    } else if (std::all_of(next, slots.end(), passes)) {
-      after.push_back(i);
-    } else {
-      return all[i];
-    }
-  }
-  for (std::uint32_t i = 0; i < slots.front(); ++i) plan.order.push_back(i);
-  plan.order.insert(plan.order.end(), before.begin(), before.end());
-  plan.first_slot = static_cast<std::uint32_t>(plan.order.size());
-  plan.order.insert(plan.order.end(), slots.begin(), slots.end());
-  plan.order.insert(plan.order.end(), after.begin(), after.end());
-  for (std::uint32_t i = slots.back() + 1; i < all.size(); ++i) plan.order.push_back(i);
-  return {};
 }
 
 /// Finds the values that the loops have together, where they differ.
@@ -76,7 +41,7 @@ std::optional<Refusal> join_bounds(const Schedule& schedule, MergeSiblingsPlan& 
       return Refusal{&siblings_have_one_step, {Argument(plan.loops[0]), Argument(handle)}};
     }
     if (reads_memory(loop.min) || reads_memory(loop.extent)) {
-      return Refusal{&sibling_bounds_are_known, {Argument(handle)}};
+      return Refusal{&bounds_read_no_memory, {Argument(handle)}};
     }
     if (const auto block = reduction_started_in(schedule, handle)) {
       return Refusal{&extended_loops_start_nothing, {Argument(handle), Argument(*block)}};
@@ -90,8 +55,9 @@ std::optional<Refusal> join_bounds(const Schedule& schedule, MergeSiblingsPlan& 
   return {};
 }
 
-/// Puts the statements in their order, and lets the loops run over all of their values.
-void arrange(Schedule& schedule, const MergeSiblingsPlan& plan) {
+}  // namespace
+
+void arrange_siblings(Schedule& schedule, const MergeSiblingsPlan& plan) {
   const std::vector<Stmt> old = schedule.as<SeqStmt>(plan.sequence)->seq;
   std::vector<Stmt> statements;
   for (const std::uint32_t i : plan.order) statements.push_back(old[i]);
@@ -113,8 +79,6 @@ void arrange(Schedule& schedule, const MergeSiblingsPlan& plan) {
   }
 }
 
-}  // namespace
-
 Planned<MergeSiblingsPlan> plan_merge_siblings(const Schedule& schedule,
                                                const MergeSiblingsArguments& arguments) {
   MergeSiblingsPlan plan{.loops = arguments.loops};
@@ -134,19 +98,12 @@ Planned<MergeSiblingsPlan> plan_merge_siblings(const Schedule& schedule,
   if (twice != plan.loops.end()) {
     return Refusal{&nests_follow_each_other, {Argument(*twice), Argument(*twice)}};
   }
-  if (const auto obstacle = bring_together(schedule, plan)) {
-    return Refusal{&siblings_can_meet, {Argument(Ref(*obstacle))}};
-  }
   if (auto refusal = join_bounds(schedule, plan)) return *std::move(refusal);
-  Schedule arranged = schedule.snapshot();
-  arrange(arranged, plan);
-  const auto merging = plan_merge(arranged, {.loops = plan.loops});
-  if (const auto* refusal = std::get_if<Refusal>(&merging)) return *refusal;
   return plan;
 }
 
 LoopRV commit_merge_siblings(Schedule& schedule, MergeSiblingsPlan&& plan) {
-  arrange(schedule, plan);
+  arrange_siblings(schedule, plan);
   MergePlan merging{.sequence = schedule.at(schedule.node(plan.loops[0])).parent,
                     .first_slot = plan.first_slot,
                     .nests = {}};

@@ -14,7 +14,7 @@ struct MergeSiblingsArguments {
 struct MergeSiblingsPlan {
   NodeId sequence = no_node;
   std::vector<LoopRV> loops;         ///< In the order of the text.
-  std::vector<std::uint32_t> order;  ///< The statements of the sequence in their new order.
+  std::vector<std::uint32_t> order;  ///< The statements in their new order, as the law finds it.
   std::uint32_t first_slot = 0;      ///< Where the loops come to stand, one after another.
   Expr min;                          ///< Where the loops start once they run alike; null: they do.
   Expr extent;
@@ -27,9 +27,6 @@ inline constexpr Condition siblings_can_meet{
 inline constexpr Condition siblings_have_one_step{
     "siblings_have_one_step", "loops {} and {} start or end elsewhere and do not both have step 1",
     "split them, which counts their iterations"};
-inline constexpr Condition sibling_bounds_are_known{
-    "sibling_bounds_are_known", "the bounds of loop {} read memory",
-    "read them before the loop: n = A[0], then range(n)"};
 inline constexpr Condition extended_loops_start_nothing{
     "extended_loops_start_nothing",
     "loop {} would run over more values, and block {} starts its reduction in it",
@@ -39,17 +36,19 @@ inline constexpr const Condition* merge_siblings_conditions[] = {&two_loops_are_
                                                                  &loop_is_plain,
                                                                  &siblings_can_meet,
                                                                  &siblings_have_one_step,
-                                                                 &sibling_bounds_are_known,
+                                                                 &bounds_read_no_memory,
                                                                  &extended_loops_start_nothing,
                                                                  &bounds_stay,
                                                                  &nests_are_alike,
-                                                                 &loop_runs_to_its_end,
+                                                                 &iterations_reach_their_end,
                                                                  &empty_reductions_start,
-                                                                 &step_keeps_results,
-                                                                 &iterations_run_to_their_end};
+                                                                 &step_keeps_results};
 
 Planned<MergeSiblingsPlan> plan_merge_siblings(const Schedule& schedule,
                                                const MergeSiblingsArguments& arguments);
+
+/// Puts the statements in their order, and lets the loops run over all of their values.
+void arrange_siblings(Schedule& schedule, const MergeSiblingsPlan& plan);
 
 /// for i in n:        a(i)         other
 /// other                    =>     for i_m in n + 1:

@@ -89,8 +89,9 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
         continue
     for j in range(8):
         B[j] = T.float32(2))"));
-  EXPECT_EQ(error_of([&] { merge(sch, {get_loop(sch, "i"), get_loop(sch, "j")}); }),
-            "iterations_run_to_their_end: merge: a continue ends iterations of loop i early");
+  EXPECT_EQ(
+      error_of([&] { merge(sch, {get_loop(sch, "i"), get_loop(sch, "j")}); }),
+      "iterations_reach_their_end: merge: a continue ends loop i, or an iteration of it, early");
 }
 
 }  // namespace

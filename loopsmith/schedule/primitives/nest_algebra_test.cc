@@ -175,7 +175,7 @@ for i in range(10):
         break
 )");
   EXPECT_EQ(refusal(left, [](Schedule& sch) { peel(sch, get_loop(sch, "i")); }),
-            "loop_runs_to_its_end: peel: a break leaves loop i");
+            "iterations_reach_their_end: peel: a break ends loop i, or an iteration of it, early");
 }
 
 TEST(peel, refuses_to_part_reductions_of_unknown_length) {
@@ -228,7 +228,7 @@ TEST(skew, lets_a_wavefront_run_at_once) {
 TEST(skew, refuses_loops_that_are_not_nested) {
   const auto func = program(grid, seidel);
   EXPECT_EQ(refusal(func, [](Schedule& sch) { skew(sch, get_loop(sch, "j"), get_loop(sch, "i")); }),
-            "inner_is_inside_outer: skew: loop i is not inside loop j");
+            "loop_is_around_loop: skew: loop j is not around loop i");
 }
 
 TEST(distribute, asks_a_condition_for_each_statement) {
@@ -521,7 +521,8 @@ for i in range(9):
     C[i] = T.float32(1)
 )");
   EXPECT_EQ(refusal(left, [](Schedule& s) { normalize_nest(s, get_loop(s, "i")); }),
-            "nest_has_no_jumps: normalize_nest: loop i holds a break, a continue or a return");
+            "iterations_reach_their_end: normalize_nest: a break, continue or return ends loop i, "
+            "or an iteration of it, early");
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ Planned<NormalizeNestPlan> plan_normalize_nest(const Schedule& schedule,
     return *std::move(refusal);
   }
   if (has_jumps(schedule.get(arguments.loop).body)) {
-    return Refusal{&nest_has_no_jumps, {Argument(arguments.loop)}};
+    return Refusal{&iterations_reach_their_end,
+                   {Argument("break, continue or return"), Argument(arguments.loop)}};
   }
   return NormalizeNestPlan{arguments.loop};
 }

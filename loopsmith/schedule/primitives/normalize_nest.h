@@ -17,11 +17,9 @@ struct NormalizeNestPlan {
   LoopRV loop;
 };
 
-inline constexpr Condition nest_has_no_jumps{"nest_has_no_jumps",
-                                             "loop {} holds a break, a continue or a return",
-                                             "rewrite it as a condition on what comes after"};
 inline constexpr const Condition* normalize_nest_conditions[] = {
-    &loop_is_plain, &bounds_stay, &nest_has_no_jumps, &empty_reductions_start, &step_keeps_results};
+    &loop_is_plain, &bounds_stay, &iterations_reach_their_end, &empty_reductions_start,
+    &step_keeps_results};
 
 Planned<NormalizeNestPlan> plan_normalize_nest(const Schedule& schedule,
                                                const NormalizeNestArguments& arguments);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/primitives/pad_einsum.h"
 #include "loopsmith/schedule/primitives/reindex.h"
@@ -39,23 +40,14 @@ inline constexpr Condition outputs_are_allocated{
 inline constexpr Condition axes_index_outputs{
     "axes_index_outputs", "axis {} of block {} is not one index of buffer {}",
     "pad axes of which each value writes other elements, as their index"};
-inline constexpr Condition instances_have_no_effects{
-    "instances_have_no_effects", "block {} asserts, or calls what may have effects",
-    "pad blocks that compute values and store them"};
-inline constexpr const Condition* pad_axes_conditions[] = {&padding_is_positive,
-                                                           &block_is_not_root,
-                                                           &block_is_leaf,
-                                                           &block_is_complete_or_reduction,
-                                                           &padded_axes_are_spatial,
-                                                           &axes_have_loops_of_their_own,
-                                                           &nest_is_of_block_alone,
-                                                           &instances_are_complete,
-                                                           &instances_have_no_effects,
-                                                           &outputs_are_allocated,
-                                                           &buffer_is_used_by_index,
-                                                           &axes_index_outputs,
-                                                           &empty_reductions_start,
-                                                           &step_keeps_results};
+inline constexpr const Condition* pad_axes_conditions[] = {
+    &padding_is_positive,     &block_is_not_root,
+    &block_is_leaf,           &block_is_complete_or_reduction,
+    &padded_axes_are_spatial, &axes_have_loops_of_their_own,
+    &nest_is_of_block_alone,  &instances_are_complete,
+    &block_has_no_effects,    &outputs_are_allocated,
+    &buffer_is_used_by_index, &axes_index_outputs,
+    &empty_reductions_start,  &step_keeps_results};
 
 Planned<PadAxesPlan> plan_pad_axes(const Schedule& schedule, const PadAxesArguments& arguments);
 

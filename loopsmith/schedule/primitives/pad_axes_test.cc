@@ -153,7 +153,7 @@ for i in range(6):
         vi = T.axis.spatial(6, i)
         B[vi] = T.call_extern("float32", "f", A[vi]))",
                     ""),
-            "instances_have_no_effects: pad_axes: block B asserts, or calls what may have effects");
+            "block_has_no_effects: pad_axes: block B asserts, or calls what may have effects");
   EXPECT_EQ(refused(R"(
 for i in range(6):
     with T.block("B"):

@@ -184,9 +184,8 @@ Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
   Schedule after = schedule.snapshot();
   const Handles<LoopRV> loops = cut_into_parts(after, plan);
   for (const LoopRV each : {loops[0], loops[2]}) {
-    const auto planned = plan_parallel(after, {.loop = each});
-    if (const auto* refusal = std::get_if<Refusal>(&planned)) {
-      return in_terms_of(arguments.loop, *refusal);
+    if (auto refusal = parallel.refusal_of(after, {.loop = each})) {
+      return in_terms_of(arguments.loop, *std::move(refusal));
     }
   }
   return plan;

@@ -80,7 +80,7 @@ inline constexpr const Condition* parallel_scan_conditions[] = {&loop_is_plain,
                                                                 &recurrence_is_of_reducer,
                                                                 &recurrence_inputs_stay,
                                                                 &tiles_have_values_after,
-                                                                &loop_is_not_left,
+                                                                &iterations_reach_their_end,
                                                                 &empty_reductions_start,
                                                                 &step_keeps_results};
 

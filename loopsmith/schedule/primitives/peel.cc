@@ -179,7 +179,8 @@ Planned<PeelPlan> plan_peel(const Schedule& schedule, const PeelArguments& argum
                    {Argument(first > most || last > most ? "too many" : fmt::format("{}", least)),
                     handle, Argument(Ref(schedule.get(loop).extent))}};
   }
-  if (is_left_by_break(schedule, loop)) return Refusal{&loop_runs_to_its_end, {handle}};
+  if (is_left_by_break(schedule, loop))
+    return Refusal{&iterations_reach_their_end, {Argument("break"), handle}};
   if (const auto block = reduction_empty_in_parts(schedule, loop)) {
     return Refusal{&empty_reductions_start, {handle, Argument(*block)}};
   }

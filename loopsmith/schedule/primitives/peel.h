@@ -57,7 +57,7 @@ inline constexpr const Condition* peel_conditions[] = {&loop_is_plain,
                                                        &peeled_numbers_are_positive,
                                                        &aligned_loop_has_all_values,
                                                        &peeled_iterations_fit,
-                                                       &loop_runs_to_its_end,
+                                                       &iterations_reach_their_end,
                                                        &reduction_starts_in_the_loop,
                                                        &empty_reductions_start,
                                                        &step_keeps_results};

@@ -124,15 +124,20 @@ Planned<PrivatizePlan> plan_privatize(const Schedule& schedule,
   const Argument handle(arguments.loop);
   const For& loop = schedule.get(arguments.loop);
   if (auto refusal = refuse_unless_plain(schedule, arguments.loop)) return *std::move(refusal);
-  if (loop.kind != ForKind::serial) return Refusal{&loop_runs_serially, {handle}};
+  if (loop.kind != ForKind::serial) {
+    const auto kind = EnumNames<ForKind>::names[static_cast<std::size_t>(loop.kind)];
+    return Refusal{&loop_is_serial, {handle, Argument(kind)}};
+  }
   if (auto refusal = refuse_unless_bounds_stay(schedule, arguments.loop)) {
     return *std::move(refusal);
   }
-  if (is_left_early(schedule, arguments.loop)) return Refusal{&loop_is_not_left, {handle}};
+  if (is_left_early(schedule, arguments.loop))
+    return Refusal{&iterations_reach_their_end, {Argument("break or return"), handle}};
   const NodeId node = schedule.node(arguments.loop), scope = scope_of(schedule, node);
   for (const Expr* bound : {&loop.min, &loop.extent, &loop.step}) {
     if (!is_known_at(schedule, scope, node, *bound)) {
-      return Refusal{&extent_is_known_around, {handle}};
+      return Refusal{&bounds_are_known,
+                     {handle, Argument("where the block around it allocates memory")}};
     }
   }
   const Planner planner(schedule, arguments.loop);

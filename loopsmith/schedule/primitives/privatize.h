@@ -40,9 +40,9 @@ inline constexpr Condition loop_only_updates{
     "loop_only_updates", "loop {} does not only update {}: {}",
     "distribute the loop first, so that updates of one kind are alone in it"};
 inline constexpr const Condition* privatize_conditions[] = {
-    &loop_is_plain,     &loop_runs_serially,     &bounds_stay,
-    &loop_is_not_left,  &extent_is_known_around, &loop_updates_in_common,
-    &loop_only_updates, &empty_reductions_start, &step_keeps_results};
+    &loop_is_plain,     &loop_is_serial,         &bounds_stay,       &iterations_reach_their_end,
+    &bounds_are_known,  &loop_updates_in_common, &loop_only_updates, &empty_reductions_start,
+    &step_keeps_results};
 
 Planned<PrivatizePlan> plan_privatize(const Schedule& schedule,
                                       const PrivatizeArguments& arguments);

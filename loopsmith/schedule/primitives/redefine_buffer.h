@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Primitives that define an intermediate buffer anew: its memory, its type, its physical axes.
 #pragma once
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/rewrites/cache_block.h"
 
@@ -52,9 +53,6 @@ struct RedefinePlan {
   std::vector<Ptr<Buffer>> aliases = {};  ///< Declared on the same memory.
 };
 
-inline constexpr Condition buffer_is_allocated{
-    "buffer_is_allocated", "buffer {} is not allocated by a block",
-    "pass an intermediate buffer; parameters are given by the caller, views follow their source"};
 inline constexpr Condition buffer_has_no_views{"buffer_has_no_views",
                                                "a match_buffer or another buffer views buffer {}",
                                                "do this before you tensorize"};

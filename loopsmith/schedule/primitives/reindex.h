@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Primitives that copy a buffer as one block accesses it, in an order of indices of their own.
 #pragma once
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/legality/result_preservation.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/rewrites/cache_block.h"

@@ -4,8 +4,6 @@
 #include <algorithm>
 
 #include "loopsmith/schedule/legality/dependence_cache.h"
-#include "loopsmith/schedule/legality/legality.h"
-#include "loopsmith/schedule/legality/reassociation.h"
 #include "loopsmith/schedule/queries/analysis.h"
 
 namespace loopsmith {
@@ -15,14 +13,6 @@ std::size_t nesting_of(const Schedule& schedule, NodeId node) {
   std::size_t depth = 0;
   for (; node != no_node; node = schedule.at(node).parent) ++depth;
   return depth;
-}
-
-/// Whether the loops may take the order, once they have the shape for it.
-OrderAnswer may_take_order(const Schedule& schedule, const ReorderPlan& plan) {
-  if (plan.shape.is_as_it_is()) return may_reorder(schedule, plan.band, plan.order);
-  Schedule shaped = schedule.snapshot();
-  take_shape(shaped, plan.band, plan.shape);
-  return may_reorder(shaped, plan.band, plan.order);
 }
 
 }  // namespace
@@ -44,7 +34,7 @@ Planned<ReorderPlan> plan_reorder(const Schedule& schedule, const ReorderArgumen
     if (depth < top_depth) top_depth = depth, top = loop;
     if (depth > bottom_depth) bottom_depth = depth, bottom = loop;
   }
-  ReorderPlan plan;
+  ReorderPlan plan{.named = loops, .assume_independent = arguments.assume_independent};
   std::size_t found = 0;
   const NodeId last = schedule.node(top);
   for (NodeId node = schedule.node(bottom);; node = schedule.at(node).parent) {
@@ -62,7 +52,7 @@ Planned<ReorderPlan> plan_reorder(const Schedule& schedule, const ReorderArgumen
       return std::ranges::none_of(plan.band, [&](LoopRV l) { return l.index == loop.index; });
     };
     const LoopRV missing = *std::ranges::find_if(loops, is_missing);
-    return Refusal{&loops_are_in_a_chain, {Argument(missing), Argument(bottom)}};
+    return Refusal{&loop_is_around_loop, {Argument(missing), Argument(bottom)}};
   }
   // Those that are named take each other's places.
   std::size_t next = 0;
@@ -86,17 +76,6 @@ Planned<ReorderPlan> plan_reorder(const Schedule& schedule, const ReorderArgumen
     return *std::move(refusal);
   }
   plan.shape = *std::move(shape);
-  OrderAnswer verdict = may_take_order(schedule, plan);
-  if (verdict.kind == OrderAnswer::Kind::violated) {
-    return changed_results(order_would_change, {Argument(loops[0])}, std::move(verdict.witness));
-  }
-  if (verdict.kind == OrderAnswer::Kind::unknown && !arguments.assume_independent) {
-    return changed_results(order_is_unknown, {to_argument(loops), Argument(verdict.why)});
-  }
-  plan.is_assumed = !verdict.is_proved();
-  plan.reordered_reduction = verdict.reorders_updates
-                                 ? rounding_reduction_inside(schedule, schedule.node(plan.band[0]))
-                                 : reordered_reduction(schedule, plan.band, plan.order);
   return plan;
 }
 

@@ -18,6 +18,8 @@ struct ReorderArguments {
 };
 
 struct ReorderPlan {
+  std::vector<LoopRV> named;
+  bool assume_independent = false;
   std::vector<LoopRV> band;        ///< All loops from the outermost that moves to the innermost.
   std::vector<std::size_t> order;  ///< Which of them comes where.
   NestShape shape = {};            ///< That they take before.
@@ -28,24 +30,14 @@ struct ReorderPlan {
 inline constexpr Condition loops_are_different{
     "loops_are_different", "loop {} appears in the input array for multiple times",
     "name each loop once"};
-inline constexpr Condition loops_are_in_a_chain{
-    "loops_are_in_a_chain", "the loops are not in a chain: loop {} is not around loop {}",
-    "give loops of one nest"};
 inline constexpr Condition nest_is_perfect{
     "nest_is_perfect", "loop {} holds more than the next loop",
     "move what else is in the loop elsewhere, or reorder only the loops below it"};
 inline constexpr Condition outer_bounds_are_outer{
     "outer_bounds_are_outer", "the bounds of loop {} depend on loop {}, which would be inside it",
     "keep these two in their order"};
-inline constexpr ResultChange order_would_change{
-    LegalityQuestion::order, true, "loop {} would run before what it depends on",
-    "keep the order of the loops that carry dependences"};
-inline constexpr ResultChange order_is_unknown{
-    LegalityQuestion::order, false,
-    "whether the new order of loops {} keeps dependences is unknown, as {}",
-    "if you know that it does, pass assume_independent=True"};
 inline constexpr const Condition* reorder_conditions[] = {
-    &loops_are_different, &loops_are_in_a_chain,   &nest_is_perfect,   &outer_bounds_are_outer,
+    &loops_are_different, &loop_is_around_loop,    &nest_is_perfect,   &outer_bounds_are_outer,
     &bounds_have_values,  &empty_reductions_start, &step_keeps_results};
 
 Planned<ReorderPlan> plan_reorder(const Schedule& schedule, const ReorderArguments& arguments);

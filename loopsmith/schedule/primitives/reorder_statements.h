@@ -17,6 +17,7 @@ struct ReorderStatementsArguments {
 };
 
 struct ReorderStatementsPlan {
+  Argument moved;
   NodeId sequence = no_node;
   std::uint32_t from = 0;  ///< Where the first stands.
   std::uint32_t to = 0;    ///< Where it comes to stand, once it is taken out.
@@ -29,12 +30,6 @@ inline constexpr Condition statements_are_siblings{
 inline constexpr Condition statements_run_to_their_end{
     "statements_run_to_their_end", "a {} leaves the statement of {}",
     "rewrite it as a condition on what comes after"};
-inline constexpr ResultChange statements_need_their_order{
-    LegalityQuestion::order, true, "{} and `{}` need each other in this order",
-    "keep what depends on each other in its order"};
-inline constexpr ResultChange statement_order_is_unknown{
-    LegalityQuestion::order, false, "whether {} and `{}` may change places is unknown, as {}",
-    "let the indices be sums of loops and sizes with constant factors"};
 inline constexpr const Condition* reorder_statements_conditions[] = {
     &statements_are_siblings, &statements_run_to_their_end, &empty_reductions_start,
     &step_keeps_results};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/arith/reducers.h"
-#include "loopsmith/schedule/legality/legality.h"
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/queries/block_kinds.h"
 
@@ -30,17 +30,13 @@ struct RfactorPlan {
   std::vector<Expr> start_conditions = {};
   /// Under which a step has something to combine; else that is neutral.
   std::vector<Expr> masks = {};
+  bool is_in_place = false;  ///< The block may read other results of its own.
   std::optional<Argument> reordered_reduction;
 };
 
-inline constexpr Condition loop_has_one_block{"loop_has_one_block",
-                                              "loop {} has {} blocks inside, not one",
-                                              "choose a loop in which only the reduction is"};
 inline constexpr Condition loop_is_of_reduction{
     "loop_is_of_reduction", "loop {} is bound to no reduction axis of block {} alone",
     "choose a loop that the reduction, and no spatial axis, uses"};
-inline constexpr Condition loop_is_serial{"loop_is_serial", "loop {} is {}, not serial",
-                                          "rfactor first, then parallelize, vectorize or unroll"};
 inline constexpr Condition factor_axis_is_in_range{
     "factor_axis_is_in_range", "factor_axis is {}, not within {} and {}",
     "the partial results have one dimension more than the results"};
@@ -53,7 +49,7 @@ inline constexpr Condition nest_is_plain{
     "let the loops around the reduction hold nothing before it, and nothing but it where they "
     "are bound to the reduction"};
 inline constexpr const Condition* rfactor_conditions[] = {
-    &loop_has_one_block,   &block_is_not_root, &block_is_reduction,      &loop_is_serial,
+    &nest_has_one_block,   &block_is_not_root, &block_is_reduction,      &loop_is_serial,
     &loop_is_of_reduction, &reducer_is_known,  &factor_axis_is_in_range, &empty_reductions_start,
     &step_keeps_results,   &nest_is_plain};
 

@@ -9,7 +9,6 @@
 #include "loopsmith/arith/trip_counts.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/legality/legality.h"
 #include "loopsmith/schedule/legality/reassociation.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
 #include "loopsmith/schedule/primitives/rfactor_nests.h"
@@ -70,22 +69,9 @@ class RfactorPlanner {
                      {Argument(axis), Argument(-(rank + 1)), Argument(rank)}};
     }
     plan_.axis = static_cast<std::size_t>(axis < 0 ? axis + rank + 1 : axis);
-    const bool is_in_place = !kinds.is_reduction() && !neutral;
-    plan_.path = is_in_place ? loops_of_reduction(node) : own_loops(node);
-    if (is_in_place) {
-      auto refusal = refuse_own_reads(schedule_, plan_.path[0], plan_.block);
-      if (refusal) return *std::move(refusal);
-    }
+    plan_.is_in_place = !kinds.is_reduction() && !neutral;
+    plan_.path = plan_.is_in_place ? loops_of_reduction(node) : own_loops(node);
     if (auto refusal = check_nest()) return *std::move(refusal);
-    // An init would come between updates that partial results keep apart.
-    std::vector<LoopRV> reduced = plan_.dropped;
-    reduced.push_back(plan_.loop);
-    for (const LoopRV each : reduced) {
-      if (!is_injective(schedule_, plan_.block, {&each, 1})) {
-        return fail(fmt::format("loop {} may run an instance more than once",
-                                schedule_.get(each).loop_var->name));
-      }
-    }
     if (auto refusal = refuse_later_part()) return *std::move(refusal);
     for (const Expr& condition : arith::conjuncts(realize_.predicate)) {
       if (auto refusal = restate(condition)) return *std::move(refusal);
@@ -384,7 +370,7 @@ class RfactorPlanner {
 Planned<RfactorPlan> plan_rfactor(const Schedule& schedule, const RfactorArguments& arguments) {
   const auto blocks = child_blocks(schedule, schedule.node(arguments.loop));
   if (blocks.size() != 1) {
-    return Refusal{&loop_has_one_block,
+    return Refusal{&nest_has_one_block,
                    {Argument(arguments.loop), Argument(static_cast<std::int64_t>(blocks.size()))}};
   }
   return RfactorPlanner(schedule, blocks[0], arguments).find();

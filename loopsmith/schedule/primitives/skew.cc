@@ -16,7 +16,7 @@ Planned<SkewPlan> plan_skew(const Schedule& schedule, const SkewArguments& argum
   const NodeId around = schedule.node(outer), inside = schedule.node(inner);
   const bool is_nested = outer.index != inner.index && is_inside(schedule, inside, around) &&
                          scope_of(schedule, inside) == scope_of(schedule, around);
-  if (!is_nested) return Refusal{&inner_is_inside_outer, {Argument(inner), Argument(outer)}};
+  if (!is_nested) return Refusal{&loop_is_around_loop, {Argument(outer), Argument(inner)}};
   return SkewPlan{outer, inner, factor};
 }
 

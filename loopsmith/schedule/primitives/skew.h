@@ -23,11 +23,8 @@ struct SkewPlan {
   std::int64_t factor = 1;
 };
 
-inline constexpr Condition inner_is_inside_outer{
-    "inner_is_inside_outer", "loop {} is not inside loop {}",
-    "give a loop and one inside it, of the same block"};
 inline constexpr const Condition* skew_conditions[] = {
-    &loop_is_plain, &bounds_stay, &inner_is_inside_outer, &empty_reductions_start};
+    &loop_is_plain, &bounds_stay, &loop_is_around_loop, &empty_reductions_start};
 
 Planned<SkewPlan> plan_skew(const Schedule& schedule, const SkewArguments& arguments);
 

@@ -204,7 +204,7 @@ Planned<SplitPlan> plan_split(const Schedule& schedule, const SplitArguments& ar
     }
   }
   if (is_left_by_break(schedule, arguments.loop)) {
-    return Refusal{&loop_runs_to_its_end, {Argument(arguments.loop)}};
+    return Refusal{&iterations_reach_their_end, {Argument("break"), Argument(arguments.loop)}};
   }
   if (arguments.disable_predication) plan.is_guarded = false;
   return plan;

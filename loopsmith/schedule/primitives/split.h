@@ -53,7 +53,7 @@ inline constexpr Condition names_fit_factors{
 inline constexpr const Condition* split_conditions[] = {
     &loop_is_plain,          &bounds_stay,        &factor_is_positive,
     &factor_has_type,        &factor_is_of_sizes, &one_factor_is_inferred,
-    &factors_cover_the_loop, &names_fit_factors,  &loop_runs_to_its_end,
+    &factors_cover_the_loop, &names_fit_factors,  &iterations_reach_their_end,
     &empty_reductions_start};
 
 Planned<SplitPlan> plan_split(const Schedule& schedule, const SplitArguments& arguments);

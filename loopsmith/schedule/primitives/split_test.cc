@@ -5,8 +5,10 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/well_formed.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/schedule/testing/semantics.h"
 #include "loopsmith/script/parse.h"
 
 namespace loopsmith {
@@ -148,6 +150,74 @@ def main(A: T.Buffer((8,), "int32"), B: T.Buffer((64,), "int32")):
   EXPECT_EQ(error_of([&] { split(sch, i, {infer, 4}); }),
             "bounds_stay: split: the bounds of loop i read what the body of loop i writes");
   split(sch, j, {infer, 4});  // A is not written inside.
+}
+
+TEST(split, takes_its_loop_out_of_all_that_is_inside) {
+  const auto before = parse_function(R"(@T.prim_func
+def main(A: T.Buffer((8, 64), "int32"), B: T.Buffer((8,), "int32")):
+    for i in range(8):
+        with T.block("outer"):
+            T.reads(A[i, 0:64])
+            T.writes(B[i])
+            S = T.alloc_buffer((i + 1, 8), "int32")
+            V = T.match_buffer(A[i, 0:i * 8 + 8], (i * 8 + 8,), elem_offset=i * 64)
+            W = T.decl_buffer((i + 1,), "int32", data=A.data, elem_offset=i * 64)
+            for j in range(i + 1):
+                with T.block("inner"):
+                    vj = T.axis.spatial(8, j)
+                    S[vj, 0] = V[vj] + W[vj // 8]
+            B[i] = S[i, 0])");
+  for (const int factor : {4, 3}) {
+    Schedule sch(before);
+    split(sch, get_loop(sch, "i"), {infer, factor});
+    verify_well_formed(sch.func());
+    sch.check_tree();
+    expect_result(sch, before);
+    get_loops(sch, get_block(sch, "inner"));
+  }
+  Schedule sch(before);
+  const LoopRV i = get_loop(sch, "i");
+  split(sch, i, {infer, 4});
+  fuse(sch, sch.became(i));
+  verify_well_formed(sch.func());
+  expect_result(sch, before);
+}
+
+TEST(split, tiles_reductions_that_are_never_empty) {
+  const auto before = parse_function(R"(@T.prim_func
+def main(A: T.Buffer((9, 9), "int32"), C: T.Buffer((9,), "int32")):
+    for i in range(9):
+        for k in range(9 - i):
+            with T.block("C"):
+                vi = T.axis.spatial(9, i)
+                vk = T.axis.reduce(9 - i, k)
+                with T.init():
+                    C[vi] = 7
+                C[vi] = C[vi] + A[vi, vk])");
+  Schedule sch(before);
+  split(sch, get_loop(sch, "i"), {infer, 4});
+  split(sch, get_loop(sch, "k"), {infer, 4});
+  expect_result(sch, before);
+}
+
+TEST(split, refuses_numbers_that_do_not_fit) {
+  Schedule sch(parse_function(R"(@T.prim_func
+def main(a: T.handle):
+    n = T.int32(is_size_var=True)
+    A = T.match_buffer(a, (n,))
+    for i in range(n):
+        A[i] = T.float32(0))"));
+  const LoopRV i = get_loop(sch, "i");
+  const std::int64_t large = std::int64_t{1} << 31;
+  EXPECT_FALSE(split.can_apply(sch, {.loop = i, .factors = {infer, large}}));
+  EXPECT_EQ(error_of([&] { split(sch, i, {infer, large}); }),
+            "numbers_fit_their_types: split: numbers of the program would be too large: constant "
+            "2147483648 is out of the range of int32");
+  // Two that fit, and a product that does not.
+  const Handles<LoopRV> parts = split(sch, i, {infer, large / 2});
+  EXPECT_EQ(error_of([&] { split(sch, parts[0], {infer, 1 << 20}); }).substr(0, 23),
+            "numbers_fit_their_types");
+  EXPECT_EQ(sch.steps().size(), 2u);
 }
 
 TEST(split, leaves_a_tombstone) {

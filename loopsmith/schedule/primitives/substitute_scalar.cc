@@ -85,12 +85,13 @@ Planned<SubstituteScalarPlan> plan_substitute_scalar(const Schedule& schedule,
                                                      const SubstituteScalarArguments& arguments) {
   const auto found = allocated_at(schedule, arguments.loop, arguments.buffer);
   if (!found) {
-    return Refusal{&scalar_is_allocated, {to_argument(arguments.buffer), Argument(arguments.loop)}};
+    return Refusal{&buffer_is_allocated_around,
+                   {to_argument(arguments.buffer), Argument(arguments.loop)}};
   }
   const auto& [buffer, body] = *found;
   const Argument subject(buffer->name);
   const Stmt& root = schedule.statement(body);
-  if (has_other_uses(root, buffer)) return Refusal{&buffer_is_used_by_indices, {subject}};
+  if (has_other_uses(root, buffer)) return Refusal{&buffer_is_used_by_index, {subject}};
   const auto unknown = [&](const char* why) {
     return Refusal{&scalar_is_known, {subject, Argument(why)}};
   };

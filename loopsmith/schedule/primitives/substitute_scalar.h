@@ -22,16 +22,13 @@ struct SubstituteScalarPlan {
   Stmt statement;         ///< What takes its place.
 };
 
-inline constexpr Condition scalar_is_allocated{
-    "scalar_is_allocated", "no variable {} is allocated around loop {}, or in it",
-    "pass the name of a variable of the function, and a loop that uses it"};
 inline constexpr Condition scalar_is_known{
     "scalar_is_known", "the value of {} is not known where it is read: {}",
     "it is known of integers that start as a number or a size and are set to one, or to what the "
     "loops count, or grow by as much in each iteration, on each path alike"};
 inline constexpr const Condition* substitute_scalar_conditions[] = {
-    &scalar_is_allocated, &buffer_is_used_by_indices, &scalar_is_known, &empty_reductions_start,
-    &step_keeps_results};
+    &buffer_is_allocated_around, &buffer_is_used_by_index, &scalar_is_known,
+    &empty_reductions_start, &step_keeps_results};
 
 Planned<SubstituteScalarPlan> plan_substitute_scalar(const Schedule& schedule,
                                                      const SubstituteScalarArguments& arguments);

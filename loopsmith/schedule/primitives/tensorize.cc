@@ -4,32 +4,11 @@
 #include <algorithm>
 
 #include "loopsmith/schedule/intrinsics/intrin_match.h"
-#include "loopsmith/schedule/legality/concurrent_loops.h"
 #include "loopsmith/schedule/legality/reassociation.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/block_kinds.h"
 
 namespace loopsmith {
-namespace {
-
-/// Why loops that run at once may not do so any more. Of an implementation, which may do anything,
-/// it is known that it does what the description says.
-std::optional<Refusal> refuse_concurrent(const Schedule& schedule, const TensorizePlan& plan,
-                                         std::optional<LoopRV> loop) {
-  if (!schedule.has_concurrent_loops()) return {};
-  Schedule described = schedule.snapshot();
-  if (plan.enclosing) {
-    insert_enclosing_block(described, EnclosingBlock(*plan.enclosing));
-    if (auto conflict = refuse_new_conflicts(schedule, described, loop)) return conflict;
-  }
-  if (!plan.made.init && !reads_what_it_writes(plan.made)) return {};
-  Schedule implemented = schedule.snapshot();
-  commit_tensorize(implemented, TensorizePlan(plan));
-  return refuse_lost_reductions(described, implemented);
-}
-
-}  // namespace
-
 Planned<TensorizePlan> plan_tensorize(const Schedule& schedule,
                                       const TensorizeArguments& arguments) {
   const std::string name = arguments.tensor_intrin.name();
@@ -39,6 +18,7 @@ Planned<TensorizePlan> plan_tensorize(const Schedule& schedule,
   Argument subject;
   const auto* loop = std::get_if<LoopRV>(&arguments.block_or_loop);
   if (loop) {
+    plan.loop = *loop;
     auto enclosing = enclosing_block_of(schedule, *loop, arguments.preserve_unit_iters);
     if (auto* refusal = std::get_if<Refusal>(&enclosing)) return std::move(*refusal);
     plan.enclosing = std::get<EnclosingBlock>(std::move(enclosing));
@@ -63,8 +43,6 @@ Planned<TensorizePlan> plan_tensorize(const Schedule& schedule,
         &block_matches_intrin,
         {subject, Argument(name), Argument(fmt::format("{}", fmt::join(match.differences, "; ")))}};
   }
-  if (auto conflict = refuse_concurrent(schedule, plan, loop ? std::optional(*loop) : std::nullopt))
-    return *std::move(conflict);
   return plan;
 }
 

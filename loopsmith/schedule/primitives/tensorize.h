@@ -2,7 +2,6 @@
 #pragma once
 #include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/intrinsics/tensor_intrin.h"
-#include "loopsmith/schedule/legality/concurrent_loops.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/primitives/blockize.h"
 
@@ -23,6 +22,7 @@ struct TensorizeArguments {
 };
 
 struct TensorizePlan {
+  std::optional<LoopRV> loop;
   std::optional<EnclosingBlock> enclosing;  ///< Of a loop.
   BlockRV block;                            ///< Where no loop was given.
   Block made;

@@ -8,7 +8,6 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/legality/legality.h"
 #include "loopsmith/schedule/legality/reassociation.h"
 #include "loopsmith/schedule/rewrites/axis_rewrite.h"
 #include "loopsmith/schedule/rewrites/cache_block.h"
@@ -84,7 +83,7 @@ Planned<TransformBlockLayoutPlan> plan_transform_block_layout(
   }
   const std::size_t count = arguments.index_map->initial_indices.size();
   if (count != block.iter_vars.size()) {
-    return Refusal{&map_fits_the_axes,
+    return Refusal{&index_map_fits_the_block,
                    {Argument(static_cast<std::int64_t>(count)), Argument(arguments.block),
                     Argument(static_cast<std::int64_t>(block.iter_vars.size()))}};
   }
@@ -111,9 +110,6 @@ Planned<TransformBlockLayoutPlan> plan_transform_block_layout(
                      {Argument(static_cast<std::int64_t>(i)), Argument(arguments.block)}};
     }
     plan.types.push_back(*type);
-  }
-  if (!axes_are_injective(schedule, arguments.block)) {
-    return Refusal{&axes_tell_the_truth, {Argument(arguments.block)}};
   }
   if (!keeps_reduced_axes(*map, block)) {
     plan.reordered_reduction = rounding_reduction(schedule, arguments.block);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/rewrites/layout.h"
 
@@ -27,9 +28,6 @@ struct TransformBlockLayoutPlan {
 inline constexpr Condition loops_are_the_axes{
     "loops_are_the_axes", "the loops around block {} are not its axes, in their order, from 0",
     "transform the block before you split, fuse or reorder its loops"};
-inline constexpr Condition map_fits_the_axes{"map_fits_the_axes",
-                                             "the index map takes {} indices, block {} has {} axes",
-                                             "take one index for each axis"};
 inline constexpr Condition map_is_bijective{
     "map_is_bijective", "the index map does not meet each point of a box once: {}",
     "use a map that can be inverted, by factors that divide the extents"};
@@ -41,8 +39,8 @@ inline constexpr Condition axes_tell_the_truth{
     "declare as spatial the axes that tell apart what is written, the others as reductions"};
 
 inline constexpr const Condition* transform_block_layout_conditions[] = {
-    &loops_are_the_axes,  &map_fits_the_axes,      &map_is_bijective,  &axis_is_of_one_type,
-    &axes_tell_the_truth, &empty_reductions_start, &step_keeps_results};
+    &loops_are_the_axes,  &index_map_fits_the_block, &map_is_bijective,  &axis_is_of_one_type,
+    &axes_tell_the_truth, &empty_reductions_start,   &step_keeps_results};
 
 Planned<TransformBlockLayoutPlan> plan_transform_block_layout(
     const Schedule& schedule, const TransformBlockLayoutArguments& arguments);

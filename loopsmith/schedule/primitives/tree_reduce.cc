@@ -50,7 +50,7 @@ Planned<TreeReducePlan> plan_tree_reduce(const Schedule& schedule,
   }
   const auto blocks = child_blocks(schedule, schedule.node(arguments.loop));
   if (blocks.size() != 1) {
-    return Refusal{&loop_has_one_block,
+    return Refusal{&nest_has_one_block,
                    {Argument(arguments.loop), Argument(static_cast<std::int64_t>(blocks.size()))}};
   }
   Schedule after = schedule.snapshot();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/primitives/version_loop.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
@@ -56,11 +58,12 @@ Planned<VersionLoopPlan> plan_version_loop(const Schedule& schedule,
     if (auto refusal = refuse_unless_bounds_stay(schedule, loops[i])) return *std::move(refusal);
     const NodeId node = schedule.node(loops[i]);
     if (i > 0 && !is_inside(schedule, node, outermost)) {
-      return Refusal{&inner_is_inside_outer, {Argument(loops[i]), Argument(loops[0])}};
+      return Refusal{&loop_is_around_loop, {Argument(loops[0]), Argument(loops[i])}};
     }
     const Expr& extent = schedule.get(loops[i]).extent;
     if (!is_known_at(schedule, around, node, extent)) {
-      return Refusal{&extent_is_known_before, {Argument(loops[i]), Argument(loops[0])}};
+      const std::string place = fmt::format("before loop {} starts", schedule.name(loops[0]));
+      return Refusal{&bounds_are_known, {Argument(loops[i]), Argument(place)}};
     }
     plan.condition = plan.condition && extent >= int_imm(extent.dtype(), least[i]);
   }

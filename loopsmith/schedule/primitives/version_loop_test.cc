@@ -83,11 +83,10 @@ TEST(version_loop, refuses_what_is_not_known_before) {
   EXPECT_EQ(
       of({i}, {}),
       "loops_have_least_numbers: version_loop: 1 loops and 0 numbers of iterations are given");
-  EXPECT_EQ(of({j, k}, {1, 1}), "inner_is_inside_outer: version_loop: loop k is not inside loop j");
+  EXPECT_EQ(of({j, k}, {1, 1}), "loop_is_around_loop: version_loop: loop j is not around loop k");
   EXPECT_EQ(
       of({i, k}, {1, 1}),
-      "extent_is_known_before: version_loop: how often loop k runs is not known before loop i "
-      "starts");
+      "bounds_are_known: version_loop: the bounds of loop k are not known before loop i starts");
 }
 
 }  // namespace

@@ -9,9 +9,6 @@
 
 namespace loopsmith {
 
-inline constexpr Condition nest_has_one_block{"nest_has_one_block",
-                                              "loop {} has {} blocks inside, not one",
-                                              "choose a loop around one block, or pass the blocks"};
 inline constexpr Condition nest_is_of_loops{
     "nest_is_of_loops", "something else than loops stands between loop {} and block {}",
     "choose a loop inside of it"};

@@ -5,6 +5,7 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/rewrites/pointer_uses.h"
 
 namespace loopsmith {

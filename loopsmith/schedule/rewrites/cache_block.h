@@ -21,9 +21,6 @@ inline constexpr Condition storage_scope_is_known{
 inline constexpr Condition block_stands_in_a_block{
     "block_stands_in_a_block", "block {} has no block around it",
     "pass a block inside the root block, which holds the new buffer"};
-inline constexpr Condition buffer_is_used_by_index{
-    "buffer_is_used_by_index", "buffer {} is reached through its pointer or a match_buffer",
-    "do this before you tensorize"};
 inline constexpr Condition uses_are_declared{
     "uses_are_declared", "buffer {} is used outside of the blocks that declare it",
     "declare it among the reads or writes of a block around each use"};

@@ -8,6 +8,7 @@
 #include "loopsmith/arith/iter_map.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
 #include "loopsmith/schedule/rewrites/edits.h"
 
@@ -119,7 +120,7 @@ Planned<ElementValue> element_value_of(const Schedule& schedule, BlockRV handle)
     element.value = make(Let{.value = (*let)->value, .var = (*let)->var, .body = element.value});
   }
   const Contents contents = contents_of(element.value);
-  if (contents.has_effect) return Refusal{&value_has_no_effect, {Argument(handle)}};
+  if (contents.has_effect) return Refusal{&block_has_no_effects, {Argument(handle)}};
   element.defines_variables = contents.defines_variables;
   return element;
 }

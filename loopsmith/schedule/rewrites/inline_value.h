@@ -21,9 +21,6 @@ inline constexpr Condition body_is_one_store{
     "split what it does over several blocks"};
 inline constexpr Condition block_has_no_init{"block_has_no_init", "block {} has an init",
                                              "use decompose_reduction first"};
-inline constexpr Condition value_has_no_effect{
-    "value_has_no_effect", "what block {} stores is computed by a call with effects",
-    "keep the block: its calls would be made more often, or less"};
 inline constexpr Condition indices_tell_axes{
     "indices_tell_axes", "the indices {} of {} do not tell the axes of block {}",
     "let each axis, or each digit of it, be an index of its own"};

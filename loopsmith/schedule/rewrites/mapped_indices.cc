@@ -7,6 +7,7 @@
 #include "loopsmith/arith/index_map.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/rewrites/layout.h"
 
 namespace loopsmith {

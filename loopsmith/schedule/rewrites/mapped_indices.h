@@ -9,9 +9,6 @@
 
 namespace loopsmith {
 
-inline constexpr Condition index_map_fits_the_block{
-    "index_map_fits_the_block", "the index map takes {} indices, block {} has {} axes",
-    "take one index for each axis"};
 inline constexpr Condition index_map_uses_the_same_axes{
     "index_map_uses_the_same_axes", "axis {} appears in the {} indices but not in the {} ones",
     "use in the index map the axes that the block uses to access the buffer, and no others"};

@@ -6,7 +6,6 @@ from __future__ import annotations
 from loopsmith import ScheduleError
 
 _WORDS = {
-    "aligned_buffer_is_allocated": "not allocated by a block",
     "annotation_exists": "annotation key is not found",
     "access_is_read_or_write": "Invalid buffer type",
     "alignment_is_positive": "the factor is required to be positive",
@@ -26,17 +25,16 @@ _WORDS = {
     "buffer_has_no_views": "the buffer is a subregion of another; has opaque access",
     "buffer_is_allocated": "not allocated by a block",
     "buffer_is_used_by_index": "has opaque access",
-    "buffer_is_used_by_indices": "has opaque access",
     "consumers_are_in_the_loop": "requires all the consumer(s) to be under the target loop",
     "extents_are_independent": "the extent of a loop is dependent on another",
     "factor_axis_is_in_range": "`factor_axis` is out of range",
     "factor_is_positive": "All the constant factors are required to be positive",
     "index_is_possible": "Cannot find the insertion point",
+    "index_map_fits_the_block": "number of parameters mismatch",
     "index_map_uses_the_same_axes": "block itervars appeared in lhs and rhs of the index map do "
     "not match",
     "indices_are_unique": "indices are not a single point",
     "instances_are_known": "required to have an affine binding; partial affine binding",
-    "loop_has_one_block": "required to have only one child block",
     "loop_is_above_reduction": "the loop has to be higher than all the loops related to reduce "
     "block var",
     "loop_is_around_block": "expect the loop to be an ancestor of block",
@@ -46,7 +44,6 @@ _WORDS = {
     "iter; or it is touched by both",
     "loop_is_plain": "the loop has annotation or thread binding",
     "loop_is_serial": "the loop is required to be `kSerial`",
-    "map_fits_the_axes": "number of parameters mismatch",
     "map_is_bijective": "the index map is not bijective affine",
     "nest_has_one_block": "required to have only one child block",
     "nest_is_plain": "the block does not meet the requirements of rfactor",

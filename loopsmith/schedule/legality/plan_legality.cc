@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/legality/plan_legality.h"
+
+#include <algorithm>
+
+#include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/ir/thread_axis.h"
+#include "loopsmith/schedule/legality/atomic_updates.h"
+#include "loopsmith/schedule/legality/concurrent_loops.h"
+#include "loopsmith/schedule/legality/dependence_cache.h"
+#include "loopsmith/schedule/legality/partial_results.h"
+#include "loopsmith/schedule/legality/reassociation.h"
+#include "loopsmith/schedule/legality/shared_tiles.h"
+#include "loopsmith/schedule/legality/statement_order.h"
+#include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/jumps.h"
+#include "loopsmith/schedule/queries/path_condition.h"
+
+namespace loopsmith {
+
+// ---- Statements ----
+
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, DistributePlan& plan) {
+  OrderAnswer obstacle;
+  for (std::size_t i = 1; i < plan.parts.size(); ++i) {
+    OrderAnswer answer = may_distribute(schedule, plan.loop, plan.parts[i]);
+    if (answer.is_proved()) {
+      plan.cuts.push_back(i);
+    } else if (i == 1 || answer.kind == OrderAnswer::Kind::violated) {
+      obstacle = std::move(answer);
+    }
+  }
+  if (!plan.cuts.empty()) return {};
+  if (obstacle.kind == OrderAnswer::Kind::violated) {
+    return changed_results(distribution_changes_order, {Argument(plan.loop)},
+                           std::move(obstacle.witness));
+  }
+  return changed_results(distribution_is_unknown, {Argument(plan.loop), Argument(obstacle.why)});
+}
+
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, ReorderStatementsPlan& plan) {
+  const std::vector<Stmt>& all = schedule.as<SeqStmt>(plan.sequence)->seq;
+  const Stmt& statement = all[plan.from];
+  for (std::uint32_t i = std::min(plan.from, plan.to); i <= std::max(plan.from, plan.to); ++i) {
+    if (i == plan.from) continue;
+    const Stmt& other = all[i];
+    OrderAnswer answer = i < plan.from ? may_exchange(schedule, plan.sequence, other, statement)
+                                       : may_exchange(schedule, plan.sequence, statement, other);
+    if (answer.kind == OrderAnswer::Kind::violated) {
+      return changed_results(statements_need_their_order, {plan.moved, Argument(Ref(other))},
+                             std::move(answer.witness));
+    }
+    if (answer.kind == OrderAnswer::Kind::unknown) {
+      return changed_results(statement_order_is_unknown,
+                             {plan.moved, Argument(Ref(other)), Argument(answer.why)});
+    }
+    if (answer.reorders_updates) {
+      plan.reordered_reduction = rounding_reduction_inside(schedule, plan.sequence);
+    }
+  }
+  return {};
+}
+
+// ---- Loops ----
+
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, ReorderPlan& plan) {
+  if (plan.band.empty()) return {};
+  OrderAnswer verdict;
+  if (plan.shape.is_as_it_is()) {
+    verdict = may_reorder(schedule, plan.band, plan.order);
+  } else {
+    Schedule shaped = schedule.snapshot();
+    take_shape(shaped, plan.band, plan.shape);
+    verdict = may_reorder(shaped, plan.band, plan.order);
+  }
+  if (verdict.kind == OrderAnswer::Kind::violated) {
+    return changed_results(order_would_change, {Argument(plan.named[0])},
+                           std::move(verdict.witness));
+  }
+  if (verdict.kind == OrderAnswer::Kind::unknown && !plan.assume_independent) {
+    return changed_results(order_is_unknown, {to_argument(plan.named), Argument(verdict.why)});
+  }
+  plan.is_assumed = !verdict.is_proved();
+  plan.reordered_reduction = verdict.reorders_updates
+                                 ? rounding_reduction_inside(schedule, schedule.node(plan.band[0]))
+                                 : reordered_reduction(schedule, plan.band, plan.order);
+  return {};
+}
+
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, MergePlan& plan) {
+  for (auto& [first, second, answer] : may_merge(schedule, plan.nests)) {
+    const Argument before(plan.named[first]), behind(plan.named[second]);
+    if (answer.kind == OrderAnswer::Kind::violated) {
+      return changed_results(merging_changes_order, {behind, before}, std::move(answer.witness));
+    }
+    if (answer.kind == OrderAnswer::Kind::unknown && !plan.assume_independent) {
+      return changed_results(merging_is_unknown, {before, behind, Argument(answer.why)});
+    }
+  }
+  return {};
+}
+
+namespace {
+
+/// Where the statements between the loops go: first those before them, then the loops, then the
+/// others. The statement that can go nowhere, where there is one.
+std::optional<Stmt> bring_together(const Schedule& schedule, MergeSiblingsPlan& plan) {
+  const std::vector<Stmt>& all = schedule.as<SeqStmt>(plan.sequence)->seq;
+  std::vector<std::uint32_t> slots, before, after;
+  for (const LoopRV loop : plan.loops) slots.push_back(schedule.at(schedule.node(loop)).slot);
+  const auto may_change = [&](std::uint32_t first, std::uint32_t second) {
+    return may_exchange(schedule, plan.sequence, all[first], all[second]).is_proved();
+  };
+  for (std::uint32_t i = slots.front() + 1; i < slots.back(); ++i) {
+    if (std::ranges::find(slots, i) != slots.end()) continue;
+    if (jump_out_of(all[i])) return all[i];
+    const auto passes = [&](std::uint32_t other) {
+      return other < i ? may_change(other, i) : may_change(i, other);
+    };
+    const auto next = std::ranges::lower_bound(slots, i);
+    if (std::all_of(slots.begin(), next, passes) && std::ranges::all_of(after, passes)) {
+      before.push_back(i);
+    } else if (std::all_of(next, slots.end(), passes)) {
+      after.push_back(i);
+    } else {
+      return all[i];
+    }
+  }
+  for (std::uint32_t i = 0; i < slots.front(); ++i) plan.order.push_back(i);
+  plan.order.insert(plan.order.end(), before.begin(), before.end());
+  plan.first_slot = static_cast<std::uint32_t>(plan.order.size());
+  plan.order.insert(plan.order.end(), slots.begin(), slots.end());
+  plan.order.insert(plan.order.end(), after.begin(), after.end());
+  for (std::uint32_t i = slots.back() + 1; i < all.size(); ++i) plan.order.push_back(i);
+  return {};
+}
+
+}  // namespace
+
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, MergeSiblingsPlan& plan) {
+  if (const auto obstacle = bring_together(schedule, plan)) {
+    return Refusal{&siblings_can_meet, {Argument(Ref(*obstacle))}};
+  }
+  Schedule arranged = schedule.snapshot();
+  arrange_siblings(arranged, plan);
+  auto merging = plan_merge(arranged, {.loops = plan.loops});
+  if (auto* refusal = std::get_if<Refusal>(&merging)) return std::move(*refusal);
+  return refuse_by_order(arranged, std::get<MergePlan>(merging));
+}
+
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, ExpandScalarPlan& plan) {
+  const NodeId nest = whole_nest(schedule, schedule.node(plan.loop));
+  Dependences dependences(under_path_condition(schedule, nest), {.local_buffers = {plan.buffer}});
+  if (dependences.may_be_private(schedule.get(plan.loop).loop_var, plan.buffer)) return {};
+  return Refusal{&iterations_write_first, {Argument(plan.loop), Argument(Ref(plan.buffer))}};
+}
+
+// ---- Blocks ----
+
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, TransformBlockLayoutPlan& plan) {
+  if (axes_are_injective(schedule, plan.block)) return {};
+  return Refusal{&axes_tell_the_truth, {Argument(plan.block)}};
+}
+
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, TensorizePlan& plan) {
+  if (!schedule.has_concurrent_loops()) return {};
+  Schedule described = schedule.snapshot();
+  if (plan.enclosing) {
+    insert_enclosing_block(described, EnclosingBlock(*plan.enclosing));
+    if (auto conflict = refuse_new_conflicts(schedule, described, plan.loop)) return conflict;
+  }
+  if (!plan.made.init && !reads_what_it_writes(plan.made)) return {};
+  Schedule implemented = schedule.snapshot();
+  commit_tensorize(implemented, TensorizePlan(plan));
+  return refuse_lost_reductions(described, implemented);
+}
+
+// ---- Iterations at once ----
+
+namespace {
+
+bool is_bound_to(const For* loop, std::string_view axis) {
+  return loop && loop->kind == ForKind::thread_binding && loop->thread_binding->thread_tag == axis;
+}
+
+/// Refuses a thread axis that a loop around or inside the loop has, unless the threads share out
+/// what the inner of the two does.
+std::optional<Refusal> refuse_taken_axis(const Schedule& schedule, LoopRV loop,
+                                         const std::string& axis) {
+  const auto refusal = [&](LoopRV other) {
+    return Refusal{&thread_axis_is_free, {Argument(other), Argument(axis), Argument(loop)}};
+  };
+  const bool are_threads = is_thread_axis(thread_axis_of(axis));
+  const NodeId node = schedule.node(loop);
+  for (NodeId around = schedule.at(node).parent; around != no_node;
+       around = schedule.at(around).parent) {
+    if (!is_bound_to(schedule.as<For>(around), axis)) continue;
+    const LoopRV outer = schedule.loop_at(around);
+    if (!are_threads || !may_share_out(schedule, outer, loop)) return refusal(outer);
+  }
+  std::vector<NodeId> open = {schedule.at(node).first_child};
+  while (!open.empty()) {
+    const NodeId inside = open.back();
+    open.pop_back();
+    if (inside == no_node) continue;
+    open.push_back(schedule.at(inside).next);
+    open.push_back(schedule.at(inside).first_child);
+    if (!is_bound_to(schedule.as<For>(inside), axis)) continue;
+    const LoopRV inner = schedule.loop_at(inside);
+    if (!are_threads || !may_share_out(schedule, loop, inner)) return refusal(inner);
+  }
+  return {};
+}
+
+bool is_in_lanes(const Schedule& schedule, LoopRV loop) {
+  for (NodeId node = schedule.at(schedule.node(loop)).parent; node != no_node;
+       node = schedule.at(node).parent) {
+    const auto* around = schedule.as<For>(node);
+    if (around && around->kind == ForKind::vectorized) return true;
+  }
+  return false;
+}
+
+/// How the iterations would run.
+Concurrency concurrency_of(const LoopKindPlan& plan) {
+  if (plan.kind == ForKind::parallel) return Concurrency::in_threads;
+  if (plan.kind == ForKind::vectorized) return Concurrency::in_lanes;
+  return concurrency_of_axis(thread_axis_of(plan.thread_axis));
+}
+
+std::optional<Refusal> refuse_as_written(const Schedule& schedule, LoopKindPlan& plan) {
+  const Concurrency how = concurrency_of(plan);
+  // Lanes around it were in step with its iterations.
+  if (is_in_lanes(schedule, plan.loop)) {
+    Schedule after = schedule.snapshot();
+    commit_loop_kind(after, LoopKindPlan(plan));
+    if (auto conflict = refuse_new_conflicts(schedule, after)) return conflict;
+  }
+  CarriedDependences carries = carried_by(schedule, plan.loop, how);
+  plan.has_independent_iterations = carries.verdict.is_proved();
+  if (carries.verdict.is_proved()) return {};
+  if (carries.is_reduction) {
+    if (!may_reduce_concurrently(schedule, plan.loop, how, carries)) {
+      if (auto refusal = refuse_reads_of_results(schedule, plan.loop)) return refusal;
+      const bool is_axis = drives_reduction(schedule, plan.loop);
+      return changed_results(is_axis ? loop_is_reduction : updates_meet, {Argument(plan.loop)},
+                             std::move(carries.verdict.witness));
+    }
+    plan.reordered_reduction = rounding_reduction_inside(schedule, schedule.node(plan.loop));
+    return {};
+  }
+  if (carries.verdict.kind == OrderAnswer::Kind::violated) {
+    return changed_results(iterations_depend, {Argument(plan.loop)},
+                           std::move(carries.verdict.witness));
+  }
+  if (plan.assume_independent) return {};
+  return changed_results(dependence_is_unknown,
+                         {Argument(plan.loop), Argument(carries.verdict.why)});
+}
+
+}  // namespace
+
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, LoopKindPlan& plan) {
+  if (plan.kind == ForKind::unrolled) return {};
+  if (plan.kind == ForKind::thread_binding) {
+    if (auto refusal = refuse_taken_axis(schedule, plan.loop, plan.thread_axis)) return refusal;
+  }
+  if (plan.is_atomic && !updates_atomically(schedule, plan.loop)) {
+    return Refusal{&updates_can_be_atomic, {Argument(plan.loop)}};
+  }
+  auto refusal = refuse_as_written(schedule, plan);
+  if (!refusal) return {};
+  // Branches that are updates may help.
+  Schedule selecting = schedule.snapshot();
+  if (!write_selections(selecting, selecting.node(plan.loop))) return refusal;
+  LoopKindPlan again = plan;
+  again.assume_independent = false;
+  again.selects = true;
+  if (refuse_as_written(selecting, again)) return refusal;
+  plan = std::move(again);
+  return {};
+}
+
+}  // namespace loopsmith

@@ -80,7 +80,7 @@ struct DependenceOptions {
   bool smallest_witness = true;
   /// Buffers that are allocated around the tree, and of which nobody reads what it stores later.
   std::vector<Ptr<Buffer>> local_buffers = {};
-  /// Buffers that blocks in the tree allocate, and that all iterations around these share.
+  /// Buffers that are allocated in the tree, and that all iterations around these share.
   std::vector<Ptr<Buffer>> shared_buffers = {};
 };
 

@@ -91,7 +91,7 @@ class Extractor {
       visit(node->body);
     } else if (const auto* node = stmt.as<Allocate>()) {
       read_all(stmt, node->extents);
-      allocate(node->buffer_var);
+      if (!is_shared(node->buffer_var)) allocate(node->buffer_var);
       visit(node->body);
     } else if (const auto* node = stmt.as<AllocateConst>()) {
       visit(node->body);
@@ -370,6 +370,11 @@ class Extractor {
     }
   }
 
+  bool is_shared(const Ref& memory) const {
+    return std::any_of(shared_.begin(), shared_.end(),
+                       [&](const Ptr<Buffer>& buffer) { return buffer->data.same_as(memory); });
+  }
+
   void allocate(const Ref& memory) { memories_.allocate(memory, static_cast<int>(loops_.size())); }
 
   void visit_block(const Stmt& stmt, const BlockRealize& realize) {
@@ -384,8 +389,7 @@ class Extractor {
       bind(block.iter_vars[i]->var, realize.iter_values[i]);
     }
     for (const auto& buffer : block.alloc_buffers) {
-      const auto is_it = [&](const Ptr<Buffer>& other) { return other.same_as(buffer); };
-      if (std::none_of(shared_.begin(), shared_.end(), is_it)) allocate(buffer->data);
+      if (!is_shared(buffer->data)) allocate(buffer->data);
     }
     for (const auto& match : block.match_buffers) memories_.match(*match);
     const Block* around = std::exchange(inner_, &block);

@@ -30,6 +30,23 @@ with T.block("B"):
   set_scope(sch, get_block(sch, "S"), BufferSelector(0), "shared");
 }
 
+TEST(thread_memory, is_shared_wherever_it_is_allocated) {
+  const auto func = program(R"(A: T.Buffer((2, 8), "float32"), B: T.Buffer((2, 8), "float32"))", R"(
+for i in range(2):
+    S = T.decl_buffer((8,), scope="shared")
+    for j in range(8):
+        S[j] = A[i, j]
+    for j in range(8):
+        B[i, j] = S[7 - j]
+)");
+  Schedule sch(func);
+  EXPECT_EQ(error_of([&] { bind(sch, get_loop(sch, "i"), "threadIdx.x"); }),
+            "step_keeps_results: bind: results would change: iterations of loop i depend on each "
+            "other: iteration i=0, j=0 writes S[0], iteration i=1, j=0 writes it");
+  bind(sch, get_loop(sch, "i"), "blockIdx.x");
+  expect_result(sch, func);
+}
+
 TEST(thread_memory, is_used_inside_the_loop_of_its_threads) {
   const auto func = blur();
   Schedule sch(func);

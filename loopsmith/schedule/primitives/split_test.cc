@@ -195,8 +195,10 @@ def main(A: T.Buffer((9, 9), "int32"), C: T.Buffer((9,), "int32")):
                     C[vi] = 7
                 C[vi] = C[vi] + A[vi, vk])");
   Schedule sch(before);
-  split(sch, get_loop(sch, "i"), {infer, 4});
-  split(sch, get_loop(sch, "k"), {infer, 4});
+  const Handles<LoopRV> rows = split(sch, get_loop(sch, "i"), {infer, 4});
+  const Handles<LoopRV> steps = split(sch, get_loop(sch, "k"), {infer, 4});
+  expect_result(sch, before);
+  reorder(sch, {rows[0], steps[0], rows[1], steps[1]});
   expect_result(sch, before);
 }
 

@@ -9,6 +9,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/index_form.h"
 #include "loopsmith/schedule/queries/path_condition.h"
 
 namespace loopsmith {
@@ -78,6 +79,26 @@ bool is_under_branch(const Schedule& schedule, BlockRV block, LoopRV loop) {
   return node != schedule.node(loop);
 }
 
+/// A comparison without its one quotient: 0 <= x // c + rest is 0 <= x + rest * c.
+Expr without_quotient(const Expr& condition) {
+  const auto* less = condition.as<LT>();
+  const auto* at_most = condition.as<LE>();
+  if (!less && !at_most) return condition;
+  const Expr distance = less ? less->b - less->a : at_most->b - at_most->a;
+  auto form = IndexForms().read(distance);
+  if (!form) return condition;
+  const auto found = std::ranges::find_if(form->terms, [](const IndexTerm& term) {
+    return term.kind == IndexTerm::Kind::quotient && term.coefficient == 1;
+  });
+  if (found == form->terms.end()) return condition;
+  const IndexTerm quotient = *found;
+  form->terms.erase(found);
+  form->constant -= less ? 1 : 0;
+  const DataType type = distance.dtype();
+  return int_imm(type, 0) <=
+         quotient.inner + IndexForms().write(*form, type) * int_imm(type, quotient.by);
+}
+
 bool keeps_start(const Schedule& schedule, LoopRV loop, BlockRV block, const Expr& guard) {
   if (reduces_inside(schedule, block)) return false;
   const BlockRealize& realize = schedule.realize(block);
@@ -101,8 +122,10 @@ bool keeps_start(const Schedule& schedule, LoopRV loop, BlockRV block, const Exp
   }
   const auto known = analyzer.constraint_scope(of_results);
   return std::ranges::all_of(
-      arith::conjuncts(substitute(at_start, loops.starts)),
-      [&](const Expr& each) { return analyzer.can_prove(each, ProofStrength::symbolic_bound); });
+      arith::conjuncts(substitute(at_start, loops.starts)), [&](const Expr& each) {
+        return analyzer.can_prove(each, ProofStrength::symbolic_bound) ||
+               analyzer.can_prove(without_quotient(each), ProofStrength::symbolic_bound);
+      });
 }
 
 }  // namespace

@@ -110,8 +110,10 @@ class Primitive : public PrimitiveBase {
   /// Does it as a part of the step that is being done: for commits of primitives that are made of
   /// others, whose plans have asked each on a snapshot.
   Made apply_within(Schedule& schedule, const Arguments& arguments) const {
-    return commit_(schedule, std::get<Plan>(plan_(schedule, arguments)));
+    return commit_(schedule, std::get<Plan>(planned(schedule, arguments)));
   }
+  /// What it would do as a part of another step: its form, and the order of what runs, are asked.
+  virtual Planned<Plan> planned(const Schedule& schedule, const Arguments& arguments) const;
 
   Made operator()(Schedule& s) const { return apply(s, {}); }
   Made operator()(Schedule& s, const P<0>& a) const { return apply(s, {a}); }

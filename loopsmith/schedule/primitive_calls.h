@@ -83,14 +83,23 @@ Planned<Plan> Primitive<Arguments, Plan, Made>::try_plan(const Schedule& schedul
   return plan_alive(schedule, own, done);
 }
 
+template <class Arguments, class Plan, class Made>
+Planned<Plan> Primitive<Arguments, Plan, Made>::planned(const Schedule& schedule,
+                                                        const Arguments& arguments) const {
+  Planned<Plan> planned = plan_(schedule, arguments);
+  if (Plan* plan = std::get_if<Plan>(&planned)) {
+    if (auto refusal = refuse_order(schedule, *plan)) return *std::move(refusal);
+  }
+  return planned;
+}
+
 /// The same for handles that are alive, and the schedule's own.
 template <class Arguments, class Plan, class Made>
 Planned<Plan> Primitive<Arguments, Plan, Made>::plan_alive(const Schedule& schedule,
                                                            const Arguments& arguments,
                                                            std::optional<Done>& done) const {
-  Planned<Plan> planned = plan_(schedule, arguments);
-  if (Plan* plan = std::get_if<Plan>(&planned)) {
-    if (auto refusal = refuse_order(schedule, *plan)) return *std::move(refusal);
+  Planned<Plan> planned = this->planned(schedule, arguments);
+  if (const Plan* plan = std::get_if<Plan>(&planned)) {
     if (const Argument* reduction = reordered_by(*plan);
         reduction && !schedule.allows_reassociation()) {
       return Refusal{&reductions_keep_their_order, {*reduction}};

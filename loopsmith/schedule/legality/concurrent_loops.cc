@@ -203,10 +203,9 @@ std::optional<RfactorPlan> factored(const Schedule& schedule, LoopRV loop) {
   const auto blocks = child_blocks(schedule, schedule.node(loop));
   const auto starts = [&](BlockRV block) { return schedule.get(block).init.defined(); };
   if (!std::ranges::all_of(blocks, starts)) return {};
-  auto plan = plan_rfactor(schedule, {.loop = loop});
+  auto plan = rfactor.planned(schedule, {.loop = loop});
   auto* parts = std::get_if<RfactorPlan>(&plan);
-  return parts && !refuse_by_order(schedule, *parts) ? std::optional(std::move(*parts))
-                                                     : std::nullopt;
+  return parts ? std::optional(std::move(*parts)) : std::nullopt;
 }
 
 }  // namespace

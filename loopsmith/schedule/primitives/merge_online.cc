@@ -138,7 +138,7 @@ Planned<MergeOnlinePlan> plan_merge_online(const Schedule& schedule,
     change_maximum(apart, blocks[i], sums,
                    [](const BufferLoad& load) { return const_of(load.dtype, 0); });
   }
-  auto merging = plan_merge_siblings(apart, {.loops = loops});
+  auto merging = merge_siblings.planned(apart, {.loops = loops});
   if (auto* refusal = std::get_if<Refusal>(&merging)) return in_terms_of(loops[0], *refusal);
   MergeOnlinePlan plan{.loops = loops,
                        .maximum = blocks[0],

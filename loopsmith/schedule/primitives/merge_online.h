@@ -52,14 +52,13 @@ inline constexpr const Condition* merge_online_conditions[] = {&two_loops_are_gi
                                                                &init_can_go_first,
                                                                &siblings_can_meet,
                                                                &siblings_have_one_step,
-                                                               &sibling_bounds_are_known,
+                                                               &bounds_read_no_memory,
                                                                &extended_loops_start_nothing,
                                                                &bounds_stay,
                                                                &nests_are_alike,
-                                                               &loop_runs_to_its_end,
+                                                               &iterations_reach_their_end,
                                                                &empty_reductions_start,
-                                                               &step_keeps_results,
-                                                               &iterations_run_to_their_end};
+                                                               &step_keeps_results};
 
 Planned<MergeOnlinePlan> plan_merge_online(const Schedule& schedule,
                                            const MergeOnlineArguments& arguments);

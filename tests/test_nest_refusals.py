@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -169,4 +170,47 @@ for i in range(4):
 """
     assert refusal(body, lambda sch: sch.normalize_nest("i")) == (
         "bounds_stay: normalize_nest: the bounds of loop j read what the body of loop j writes"
+    )
+
+
+TERMS = """
+for i in range(10):
+    for k in range(4):
+        with T.block("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + T.Cast("float32", vk) * A[vi]
+        with T.block("other"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            N[0] = vk
+for j in range(10):
+    A[j] = A[j]
+"""
+
+
+def test_sums_and_maxima_stand_alone_in_their_loops():
+    assert refusal(TERMS, lambda sch: sch.hoist_factor("sum")) == (
+        "nest_is_of_the_sum: hoist_factor: block sum is not alone in its loops"
+    )
+    assert refusal(TERMS, lambda sch: sch.merge_online("i", "j")) == (
+        "loop_is_of_one_block: merge_online: something else than loops and one block stands in "
+        "loop i"
+    )
+
+
+def test_conditions_of_threads_are_truth_values_of_sizes():
+    body = "for i in range(10):\n    A[i] = T.float32(0)"
+
+    def under(condition: Callable[[tir.Schedule], object]) -> str:
+        return refusal(body, lambda sch: sch.parallel("i", condition=condition(sch)))
+
+    def element(sch: tir.Schedule) -> Any:
+        return sch.func.buffer_map[sch.func.params[2]][0]
+
+    assert under(element) == (
+        "condition_is_a_truth_value: parallel: the condition of loop i is N[0], of type int32"
+    )
+    assert under(lambda sch: element(sch) > 1).startswith(
+        "condition_is_of_sizes: parallel: the condition of loop i is N[0] > 1, which reads "
     )

@@ -255,6 +255,29 @@ for i in range(32):
         np.testing.assert_allclose(found, [row[row > 0.5].sum() for row in of_rows], rtol=1e-5)
 
 
+def test_a_block_around_the_loop_inside_is_left_too() -> None:
+    func = program(
+        SPARSE[0],
+        """
+for i in range(32):
+    with T.block("Y"):
+        row = T.axis.spatial(32, i)
+        for k in range(S[row], S[row + 1]):
+            Y[row] = Y[row] + V[k]
+""",
+    )
+    sch = tir.Schedule(func)
+    sch.parallel("i")
+    sch.inspect_split("i", 5, cut_iterations=True)
+    assert sch.verify()
+    for lengths in LENGTHS:
+        starts, values, _ = rows(lengths)
+        found = np.zeros(32, "float32")
+        ls.build(sch)(starts, values, found)
+        sums = [values[a:b].sum() for a, b in zip(starts, starts[1:])]
+        np.testing.assert_allclose(found, sums, rtol=1e-5)
+
+
 def test_rows_of_different_lengths_are_shared_by_default() -> None:
     func = program(
         "s: T.handle, v: T.handle, c: T.handle, x: T.handle, y: T.handle",

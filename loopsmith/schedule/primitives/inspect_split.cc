@@ -130,7 +130,8 @@ std::optional<Refusal> plan_cuts(const Schedule& schedule, InspectSplitPlan& pla
   loop.body = *std::move(body);
   const auto* inner = loop.body.as<For>();
   if (!inner) return fail("its body is not a loop alone");
-  const LoopRV inside = child_loops(schedule, schedule.node(plan.loop))[0];
+  const std::uint32_t function = schedule.function_of(schedule.node(plan.loop));
+  const LoopRV inside = loop_of_var(schedule, function, inner->loop_var);  // Perhaps of a block.
   if (inner->kind != ForKind::serial || !inner->annotations.empty()) {
     return fail("the loop inside is not a plain serial one");
   }

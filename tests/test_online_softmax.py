@@ -139,3 +139,49 @@ def test_a_factor_leaves_sums_of_which_some_have_no_terms() -> None:
     ls.build(sch, target="llvm")(a, d, actual)
     # The first stays 0, not 0 / 0.
     np.testing.assert_allclose(actual, [0, 1, 1, 1, 1, 1])
+
+
+ROWS_OF_A_LOOP = """@T.prim_func
+def f(A: T.Buffer((6, 8), "float32"), S: T.Buffer((6,), "float32")):
+    m = T.alloc_buffer((6,))
+    for i in range(6):
+        for k in range(8):
+            with T.block("m"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    m[vi] = T.float32("-inf")
+                m[vi] = T.max(m[vi], A[vi, vk])
+        for k in range(8):
+            with T.block("S"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    S[vi] = T.float32(0)
+                S[vi] = S[vi] + T.exp(A[{row}, vk] - m[{row}])
+"""
+
+
+def test_sums_are_of_the_row_whose_maximum_grows() -> None:
+    def merged(row: str) -> tir.Schedule:
+        sch = tir.Schedule(from_source(ROWS_OF_A_LOOP.format(row=row)))
+        sch.merge_online([sch.get_loops("m")[1], sch.get_loops("S")[1]])
+        return sch
+
+    a, actual = np.random.default_rng(0).random((6, 8), "float32") * 9, np.empty(6, "float32")
+    ls.build(merged("vi"), target="llvm")(a, actual)
+    expected = np.exp(a - a.max(axis=1, keepdims=True)).sum(axis=1)
+    np.testing.assert_allclose(actual, expected, rtol=1e-5)
+    # Of rows before, whose maximum does not change any more.
+    for row in ("0", "vi // 2"):
+        with pytest.raises(ls.ScheduleError, match="another iteration of the loops around"):
+            merged(row)
+
+
+def test_sums_start_with_the_maximum() -> None:
+    text = ROWS_OF_A_LOOP.format(row="vi")
+    axes = 'vi, vk = T.axis.remap("SR", [i, k])'
+    late = text.replace("range(8)", "range(4, 8)", 1).replace(
+        axes, "vi = T.axis.spatial(6, i)\n                vk = T.axis.reduce((4, 8), k)", 1
+    )
+    sch = tir.Schedule(from_source(late))
+    with pytest.raises(ls.ScheduleError, match="of what the maximum is of by then"):
+        sch.merge_online([sch.get_loops("m")[1], sch.get_loops("S")[1]])

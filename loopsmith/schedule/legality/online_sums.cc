@@ -277,8 +277,10 @@ bool OnlineSums::is_reached(const Expr& last, const Expr& index, BlockRV block, 
     if (each != loop)
       analyzer.bind(around.loop_var, make(Range{.min = around.min, .extent = around.extent}));
   }
-  const For& steps = schedule_.get(own);
-  analyzer.bind(steps.loop_var, make(Range{.min = steps.min, .extent = steps.extent}));
+  // Nothing is reached before the loop of the maximum starts.
+  const For &steps = schedule_.get(own), &joining = schedule_.get(loop);
+  if (!analyzer.can_prove(steps.min <= joining.min)) return false;
+  analyzer.bind(steps.loop_var, make(Range{.min = joining.min, .extent = joining.extent}));
   const Expr value = substitute(substitute(index, values_in_loops(schedule_.realize(block))), same);
   return analyzer.can_prove(value <= substitute(last, last_));
 }
@@ -300,6 +302,36 @@ bool OnlineSums::is_term_so_far(const Expr& value, const std::vector<Expr>& plac
       return is_of_result || is_reached(pair.first, pair.second, block, loop);
     });
   });
+}
+
+/// True when, in each iteration of the loops around, an element in terms of axes of the block is
+/// one of those that the loop of the maximum finds then: others do not change with it.
+bool OnlineSums::is_found_in_loop(const std::vector<Expr>& element, BlockRV block,
+                                  LoopRV loop) const {
+  if (loops_around(schedule_, schedule_.node(loop_)).empty()) return true;
+  Analyzer analyzer;
+  for (const LoopRV each : loops_around(schedule_, schedule_.node(block))) {
+    const For& around = schedule_.get(each);
+    analyzer.bind(around.loop_var, make(Range{.min = around.min, .extent = around.extent}));
+  }
+  Substitution first;
+  for (const LoopRV each : loops_around(schedule_, schedule_.node(maximum_))) {
+    const For& inner = schedule_.get(each);
+    if (last_.contains(inner.loop_var)) first[inner.loop_var] = inner.min;
+  }
+  const Substitution own = values_in_loops(schedule_.realize(maximum_));
+  const Substitution values = values_in_loops(schedule_.realize(block));
+  for (std::size_t d = 0; d < element.size(); ++d) {
+    const Expr found = substitute(reduction_.indices[d], own);
+    const Expr value = substitute(element[d], values);
+    const auto holds = [&](const Expr& condition) {
+      return analyzer.can_prove(condition, ProofStrength::symbolic_bound);
+    };
+    if (!holds(substitute(found, first) <= value) || !holds(value <= substitute(found, last_))) {
+      return false;
+    }
+  }
+  return true;
 }
 
 std::string OnlineSums::add(BlockRV handle, LoopRV loop, bool is_whole) {
@@ -329,6 +361,9 @@ std::string OnlineSums::add(BlockRV handle, LoopRV loop, bool is_whole) {
     const bool varies = std::ranges::any_of(
         reader.maximum(), [&](const Expr& index) { return uses_axes(index, block, true); });
     if (varies) return "one sum has terms of several maxima";
+  }
+  if (!is_found_in_loop(reader.maximum(), handle, loop)) {
+    return "it is of a maximum that another iteration of the loops around finds";
   }
   if (is_whole) {
     kept_.push_back({handle, indices, reader.maximum(), *degree});

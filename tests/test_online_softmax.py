@@ -70,7 +70,9 @@ def online(func: tir.PrimFunc, keeps_powers: bool) -> tir.Schedule:
 
 
 @pytest.mark.parametrize("keeps_powers", [True, False])
-@pytest.mark.parametrize(("tokens", "masked"), [(32, False), (32, True), (20, True), (23, False)])
+@pytest.mark.parametrize(
+    ("tokens", "masked"), [(32, False), (32, True), (20, True), (23, False), (1, False)]
+)
 def test_attention_becomes_one_pass(tokens: int, masked: bool, keeps_powers: bool) -> None:
     func = attention(tokens, 8, masked)
     sch = online(func, keeps_powers)

@@ -321,9 +321,10 @@ bool OnlineSums::is_found_in_loop(const std::vector<Expr>& element, BlockRV bloc
   }
   const Substitution own = values_in_loops(schedule_.realize(maximum_));
   const Substitution values = values_in_loops(schedule_.realize(block));
+  const Substitution units = axes_of_one_value(schedule_.get(block));
   for (std::size_t d = 0; d < element.size(); ++d) {
     const Expr found = substitute(reduction_.indices[d], own);
-    const Expr value = substitute(element[d], values);
+    const Expr value = substitute(substitute(element[d], units), values);
     const auto holds = [&](const Expr& condition) {
       return analyzer.can_prove(condition, ProofStrength::symbolic_bound);
     };

@@ -205,8 +205,8 @@ class ScheduleMethods {
   /// `loop`: Before which the init goes.
   BlockRV decompose_reduction(const BlockArgument& block, const LoopArgument& loop);
   /// Multiplies or divides a sum by the factor that all of its terms have, in place of each term.
-  /// `through_casts`: Takes factors out of conversions to narrower floats, too: you know that what
-  /// is left fits these.
+  /// `through_casts`: Takes factors out of conversions to narrower floats, and of sums in float16,
+  /// too: you know that what is left fits these.
   BlockRV hoist_factor(const BlockArgument& block, bool through_casts = false);
   /// Makes a loop of a reduction spatial: it computes partial results, which a second block
   /// combines. `loop`: A loop of a reduction. `factor_axis`: Where the loop's dimension goes in the

@@ -130,13 +130,17 @@ Planned<HoistFactorPlan> plan_hoist_factor(const Schedule& schedule,
   if (!is_const_int(realize.predicate, 1)) {
     return Refusal{&sum_runs_unconditionally, {Argument(handle)}};
   }
+  const DataType type = reduction->buffers[0]->dtype;
+  const bool is_narrow = type.bits == 16 && !type.is_bfloat16();
+  if (is_narrow && !arguments.through_casts) {
+    return Refusal{&sum_fits_its_type, {Argument(handle)}};
+  }
   const auto outermost = outermost_loop(schedule, handle);
   const auto apart = outermost
                          ? plan_decompose_reduction(schedule, {.block = handle, .loop = *outermost})
                          : Planned<DecomposeReductionPlan>(Refusal{});
   if (std::holds_alternative<Refusal>(apart))
     return Refusal{&nest_is_of_the_sum, {Argument(handle)}};
-  const DataType type = reduction->buffers[0]->dtype;
   HoistFactorPlan plan{.block = handle,
                        .outermost = *outermost,
                        .term = cast(type, term),

@@ -11,8 +11,8 @@ struct HoistFactorArguments {
   static constexpr std::tuple parameters{
       Parameter{"block", &HoistFactorArguments::block},
       promise("through_casts", &HoistFactorArguments::through_casts,
-              "Takes factors out of conversions to narrower floats, too: you know that what is "
-              "left fits these.")};
+              "Takes factors out of conversions to narrower floats, and of sums in float16, too: "
+              "you know that what is left fits these.")};
 };
 
 struct HoistFactorPlan {
@@ -36,12 +36,15 @@ inline constexpr Condition terms_have_a_factor{
 inline constexpr Condition sum_runs_unconditionally{
     "sum_runs_unconditionally", "which terms block {} adds up depends on a condition",
     "hoist the factor before the loops are split"};
+inline constexpr Condition sum_fits_its_type{
+    "sum_fits_its_type", "the sum of block {} may be too large for float16 without the factor",
+    "sum up in float32, or pass through_casts=True if you know that it fits"};
 inline constexpr Condition nest_is_of_the_sum{
     "nest_is_of_the_sum", "block {} is not alone in its loops",
     "hoist the factor before anything is computed at these loops"};
 inline constexpr const Condition* hoist_factor_conditions[] = {
-    &block_is_a_sum, &terms_have_a_factor, &sum_runs_unconditionally, &nest_is_of_the_sum,
-    &empty_reductions_start};
+    &block_is_a_sum,    &terms_have_a_factor, &sum_runs_unconditionally,
+    &sum_fits_its_type, &nest_is_of_the_sum,  &empty_reductions_start};
 
 Planned<HoistFactorPlan> plan_hoist_factor(const Schedule& schedule,
                                            const HoistFactorArguments& arguments);

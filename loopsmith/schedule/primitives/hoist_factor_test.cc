@@ -110,5 +110,24 @@ TEST(hoist_factor, asks_before_it_divides_what_was_rounded) {
   expect_result(sch, before);
 }
 
+TEST(hoist_factor, asks_before_a_sum_grows_in_float16) {
+  const auto before = program(
+      R"(A: T.Buffer((6, 8), "float16"), D: T.Buffer((6,), "float16"), C: T.Buffer((6,), "float16"))",
+      R"(
+for i, k in T.grid(6, 8):
+    with T.block("C"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            C[vi] = T.float16(0)
+        C[vi] = C[vi] + A[vi, vk] / D[vi]
+)");
+  EXPECT_EQ(refusal_of(before),
+            "sum_fits_its_type: hoist_factor: the sum of block C may be too large for float16 "
+            "without the factor");
+  Schedule sch(before);
+  hoist_factor(sch, get_block(sch, "C"), true);
+  expect_result(sch, before);
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -108,6 +108,12 @@ Planned<MergeOnlinePlan> plan_merge_online(const Schedule& schedule,
   }
   auto maximum = maximum_of(schedule.get(blocks[0]));
   if (!maximum) return Refusal{&block_is_a_maximum, {Argument(blocks[0])}};
+  const auto parent = [&](LoopRV loop) { return schedule.at(schedule.node(loop)).parent; };
+  for (const LoopRV loop : loops) {
+    if (parent(loop) != parent(loops[0])) {
+      return Refusal{&nests_follow_each_other, {Argument(loop), Argument(loops[0])}};
+    }
+  }
   const Argument buffer(maximum->buffers[0]->name);
   if (!runs_over_terms(schedule, loops[0], blocks[0])) {
     return Refusal{&loop_is_of_terms, {Argument(loops[0]), Argument(blocks[0])}};
@@ -132,7 +138,7 @@ Planned<MergeOnlinePlan> plan_merge_online(const Schedule& schedule,
 
   Schedule apart = schedule.snapshot();
   auto inits = take_inits_out(apart, loops, blocks[0], sums);
-  if (auto* refusal = std::get_if<Refusal>(&inits)) return in_terms_of(loops[0], *refusal);
+  if (auto* refusal = std::get_if<Refusal>(&inits)) return *std::move(refusal);
   // What is left, but that all need the maximum, has to allow that the loops become one.
   for (std::size_t i = 1; i < blocks.size(); ++i) {
     change_maximum(apart, blocks[i], sums,

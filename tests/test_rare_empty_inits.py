@@ -289,3 +289,24 @@ for i, j in T.grid(1, 2):
 """
     parameters = 'B: T.Buffer((2,), "int32"), n: T.int32'
     assert outcome(parameters, body, lambda sch: sch.fuse("j")) == "empty_reductions_start"
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [("n", "empty_reductions_start"), ("m", "empty_reductions_start"), ("4", "same")],
+)
+def test_fuse_does_not_give_the_init_of_rows_that_are_not_there(rows: str, expected: str):
+    body = f"""
+for i, j in T.grid({rows}, n):
+    with T.block("b"):
+        vj = T.axis.reduce(n, j)
+        with T.init():
+            C[0] = 0
+        C[0] = C[0] + 1
+"""
+
+    def join(sch: tir.Schedule) -> None:
+        sch.fuse(sch.get_loop("i"), sch.get_loop("j"))
+
+    parameters = "C: T.Buffer((1,), 'int32'), n: T.int32, m: T.int32"
+    assert outcome(parameters, body, join) == expected

@@ -274,6 +274,7 @@ TEST(script_round_trip, buffers) {
   all.push_back(base());
   all.back().data_alignment = 128;
   all.back().auto_broadcast = true;
+  all.back().strides = {var("s0"), var("s1")};
   all.back().axis_separators = {1};
   all.push_back(base());
   all.back().shape = {m, int_imm(i64, 4)};

@@ -51,6 +51,7 @@ struct GivenInit {
   std::vector<Expr> extents = {};  ///< Of domains, where they read loops of the reduction.
   /// Loops that bind a reduction axis, and those that bind none, for each of which it runs.
   std::vector<const Object*> reductions = {}, others = {};
+  std::vector<Expr> other_extents = {};  ///< Of the others, in their order.
 };
 
 /// Nullopt where none is.
@@ -63,7 +64,6 @@ std::optional<GivenInit> given_init(const Schedule& schedule, BlockRV block) {
   if (!found) return {};
 
   GivenInit given{.loop = found->outermost->loop_var->name, .conditions = {}};
-  std::vector<Expr> others;
   std::vector<Expr> all = found->conditions;
   bool is_outside = true;
   for (const PathStep& step : path) {
@@ -71,13 +71,13 @@ std::optional<GivenInit> given_init(const Schedule& schedule, BlockRV block) {
     if (step.loop) {
       const bool reduces = arith::is_reduction_loop(realize, step.loop->loop_var);
       (reduces ? given.reductions : given.others).push_back(step.loop->loop_var.get());
-      if (!reduces) others.push_back(step.loop->extent);
+      if (!reduces) given.other_extents.push_back(step.loop->extent);
     }
     if (!is_outside || !step.condition.defined()) continue;
     for (const Expr& condition : arith::conjuncts(step.condition)) all.push_back(condition);
   }
   given.is_never = std::ranges::all_of(
-      domains, [&](const Expr& domain) { return arith::runs_with(domain, others); });
+      domains, [&](const Expr& domain) { return arith::runs_with(domain, given.other_extents); });
   const auto outermost = std::ranges::find(path, found->outermost, &PathStep::loop);
   given.sequences = std::count_if(outermost, path.end(), [](const PathStep& step) {
     return !step.loop && !step.condition.defined();
@@ -173,10 +173,27 @@ bool have_in_common(const std::vector<const Object*>& a, const std::vector<const
   return std::ranges::find_first_of(a, b) != a.end();
 }
 
+/// True when a loop that keeps the init from running where it has no iterations has become one with
+/// loops of the reduction.
+bool loses_condition(const GivenInit& a, const GivenInit& b) {
+  const auto has = [](const std::vector<const Object*>& loops, const Object* loop) {
+    return std::ranges::find(loops, loop) != loops.end();
+  };
+  const bool has_new_loop = std::ranges::any_of(
+      b.reductions, [&](const Object* loop) { return !has(a.reductions, loop); });
+  for (std::size_t i = 0; i < a.others.size() && has_new_loop; ++i) {
+    const std::int64_t* extent = as_int(a.other_extents[i]);
+    if (!has(b.others, a.others[i]) && !(extent && *extent > 0)) return true;
+  }
+  return false;
+}
+
 /// Of an init before a step, and after it.
 bool are_alike(const std::optional<GivenInit>& a, const std::optional<GivenInit>& b) {
-  if (!a || !b) return (!a || a->is_never) && (!b || b->is_never);
+  const bool is_never_before = !a || a->is_never, is_never_now = !b || b->is_never;
+  if (is_never_before || is_never_now) return is_never_before && is_never_now;
   if (b->mixed_conditions < a->mixed_conditions) return false;
+  if (loses_condition(*a, *b) || loses_condition(*b, *a)) return false;
   if (have_in_common(a->reductions, b->others) || have_in_common(a->others, b->reductions)) {
     return false;
   }

@@ -306,8 +306,7 @@ bool OnlineSums::is_term_so_far(const Expr& value, const std::vector<Expr>& plac
 
 /// True when, in each iteration of the loops around, an element in terms of axes of the block is
 /// one of those that the loop of the maximum finds then: others do not change with it.
-bool OnlineSums::is_found_in_loop(const std::vector<Expr>& element, BlockRV block,
-                                  LoopRV loop) const {
+bool OnlineSums::is_found_in_loop(const std::vector<Expr>& element, BlockRV block) const {
   if (loops_around(schedule_, schedule_.node(loop_)).empty()) return true;
   Analyzer analyzer;
   for (const LoopRV each : loops_around(schedule_, schedule_.node(block))) {
@@ -363,7 +362,7 @@ std::string OnlineSums::add(BlockRV handle, LoopRV loop, bool is_whole) {
         reader.maximum(), [&](const Expr& index) { return uses_axes(index, block, true); });
     if (varies) return "one sum has terms of several maxima";
   }
-  if (!is_found_in_loop(reader.maximum(), handle, loop)) {
+  if (!is_found_in_loop(reader.maximum(), handle)) {
     return "it is of a maximum that another iteration of the loops around finds";
   }
   if (is_whole) {

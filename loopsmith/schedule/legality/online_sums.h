@@ -62,7 +62,7 @@ class OnlineSums {
   bool is_term_so_far(const Expr& value, const std::vector<Expr>& place, BlockRV block,
                       LoopRV loop) const;
   bool is_reached(const Expr& last, const Expr& index, BlockRV block, LoopRV loop) const;
-  bool is_found_in_loop(const std::vector<Expr>& element, BlockRV block, LoopRV loop) const;
+  bool is_found_in_loop(const std::vector<Expr>& element, BlockRV block) const;
 
   const Schedule& schedule_;
   BlockRV maximum_;

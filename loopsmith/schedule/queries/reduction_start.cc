@@ -91,7 +91,7 @@ Expr without_quotient(const Expr& condition) {
     return term.kind == IndexTerm::Kind::quotient && term.coefficient == 1;
   });
   if (found == form->terms.end()) return condition;
-  const IndexTerm quotient = *found;
+  const IndexTerm quotient = std::move(*found);
   form->terms.erase(found);
   form->constant -= less ? 1 : 0;
   const DataType type = distance.dtype();

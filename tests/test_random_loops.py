@@ -165,7 +165,9 @@ def main(A: T.Buffer((8,), "int32")):
             break
         A[1] = 2
 """)
-    with pytest.raises(ls.ScheduleError, match="a break or return ends loop i, or an iteration of it, early"):
+    with pytest.raises(
+        ls.ScheduleError, match="a break or return ends loop i, or an iteration of it, early"
+    ):
         sch = tir.Schedule(func)
         sch.parallel(sch.get_loop("i"))
 

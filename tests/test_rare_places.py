@@ -79,3 +79,55 @@ def main(A: T.Buffer((400,), "int64"), B: T.Buffer((400,), "int64"), R: T.Buffer
         found = np.zeros(1, np.int64)
         kernel(a, b.copy(), found)
         assert found[0] == expected
+
+
+def test_a_consumer_does_not_wait_for_elements_that_a_guard_leaves_out():
+    body = """
+B = T.alloc_buffer((2, 6), "int32")
+for i, j in T.grid(2, 6):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = A[vi, 0] - A[vi, vj]
+for k, m in T.grid(2, 6):
+    with T.block("C"):
+        vk, vm = T.axis.remap("RS", [k, m])
+        with T.init():
+            C[vm] = 0
+        C[vm] = T.min(C[vm], B[vk, vm] * 2)
+"""
+
+    def steps(sch: tir.Schedule) -> None:
+        sch.split("j", [5, None])
+        sch.reindex_cache_write("B", 0, "local", lambda x, y: [x * 6 + y])
+        sch.reverse_compute_at("B_local", "i")
+
+    parameters = 'A: T.Buffer((2, 6), "int32"), C: T.Buffer((6,), "int32")'
+    assert outcome(parameters, body, steps) == "step_keeps_results"
+
+
+def test_a_return_inside_of_a_block_ends_the_loop_around():
+    body = """
+for i in range(1):
+    with T.block("outer"):
+        for j in range(2):
+            return
+    with T.block("D"):
+        vi = T.axis.spatial(2, i)
+        D[vi] = T.if_then_else(vi < 2, 1, 0)
+"""
+    parameters = 'D: T.Buffer((1,), "int32")'
+    assert outcome(parameters, body, lambda sch: sch.decompose_padding("D", "i")) == (
+        "step_keeps_results"
+    )
+
+
+def test_padded_axes_are_no_part_of_other_indices():
+    body = """
+D = T.alloc_buffer((1,), "int64")
+for i in range(1):
+    with T.block("D"):
+        vi = T.axis.spatial(1, i)
+        D[vi] = T.int64(0)
+        D[0 - vi] = T.int64(0)
+"""
+    assert outcome("", body, lambda sch: sch.pad_axes("D", [2])) == "axes_index_outputs"

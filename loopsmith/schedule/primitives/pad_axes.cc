@@ -124,6 +124,28 @@ class AxesPadding {
     return found;
   }
 
+  /// True when accesses to a buffer that the block writes use an axis as one index alone: values
+  /// beyond its domain lie beyond the others.
+  bool is_only_index(const Buffer& buffer, std::size_t dimension, const Ptr<Var>& axis) const {
+    bool found = true;
+    const auto look = [&](const auto* access) {
+      if (!access || access->buffer.get() != &buffer) return;
+      for (std::size_t d = 0; d < access->indices.size(); ++d) {
+        const Expr& index = access->indices[d];
+        found = found && (d == dimension ? index.same_as(axis) : !uses_variable(index, axis));
+      }
+    };
+    for (const Stmt& part : {block_.init, block_.body}) {
+      if (!part.defined()) continue;
+      pre_order_visit(part, [&](const Ref& ref) {
+        look(ref.as<BufferStore>());
+        look(ref.as<BufferLoad>());
+        return found;
+      });
+    }
+    return found;
+  }
+
   /// Finds the new shape of what the block writes.
   std::optional<Refusal> enlarge(const BufferRegion& region, BlockRV scope) {
     const Ptr<Buffer>& buffer = region.buffer;
@@ -144,11 +166,13 @@ class AxesPadding {
       };
       const auto uses = [&](const auto& side) { return uses_variable(side->min, axis); };
       const auto found = std::ranges::find_if(region.region, is_it);
-      if (found == region.region.end() || std::ranges::count_if(region.region, uses) != 1) {
+      const auto dimension = static_cast<std::size_t>(found - region.region.begin());
+      if (found == region.region.end() || std::ranges::count_if(region.region, uses) != 1 ||
+          !is_only_index(*buffer, dimension, axis)) {
         return Refusal{&axes_index_outputs,
                        {Argument(axis->name), Argument(plan_.block), Argument(Ref(buffer))}};
       }
-      Expr& extent = shape[static_cast<std::size_t>(found - region.region.begin())];
+      Expr& extent = shape[dimension];
       const Expr padded = cast(extent.dtype(), plan_.extents[k]);
       const bool has_room = Analyzer().can_prove(padded <= extent, ProofStrength::symbolic_bound);
       if (!has_room) extent = padded;

@@ -88,6 +88,19 @@ bool finishes_in_an_iteration(const Schedule& schedule, const BufferAccess& use,
     if (const auto* around = schedule.as<For>(node)) inner.push_back(around);
   }
   if (!leaves_out_nothing(schedule, use.place.node, loop, inner)) return false;
+  // What lies beyond the domain of an axis is no other element as long as no other axis moves the
+  // same index.
+  const bool leaves_out_some = !conditions_inside(schedule, use.place.node, loop, inner).empty();
+  const auto axes_of = [&](const Expr& index) {
+    return std::ranges::count_if(realize.block->iter_vars, [&](const Ptr<IterVar>& axis) {
+      return uses_variable(index, axis->var);
+    });
+  };
+  if (leaves_out_some && std::ranges::any_of(use.region->region, [&](const Ptr<Range>& part) {
+        return axes_of(part->min) > 1;
+      })) {
+    return false;
+  }
   const auto inner_loop = [&](const Object* var) {
     const auto found = std::ranges::find_if(
         inner, [&](const For* around) { return around->loop_var.get() == var; });

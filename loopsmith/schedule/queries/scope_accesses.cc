@@ -6,6 +6,7 @@
 
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/jumps.h"
 
 namespace loopsmith {
 namespace {
@@ -39,6 +40,7 @@ class ScopeCollector {
       read(realize.predicate, {node});
       for (const auto& region : realize.block->reads) declare(*region, false, node);
       for (const auto& region : realize.block->writes) declare(*region, true, node);
+      found_.has_jumps = found_.has_jumps || holds_jumps(realize.block->body);
       return;
     }
     // A pointer with a name leads to memory of another one, or of nobody knows whom.

@@ -190,8 +190,7 @@ bool loses_condition(const GivenInit& a, const GivenInit& b) {
 
 /// Of an init before a step, and after it.
 bool are_alike(const std::optional<GivenInit>& a, const std::optional<GivenInit>& b) {
-  const bool is_never_before = !a || a->is_never, is_never_now = !b || b->is_never;
-  if (is_never_before || is_never_now) return is_never_before && is_never_now;
+  if (!a || !b) return (!a || a->is_never) && (!b || b->is_never);
   if (b->mixed_conditions < a->mixed_conditions) return false;
   if (loses_condition(*a, *b) || loses_condition(*b, *a)) return false;
   if (have_in_common(a->reductions, b->others) || have_in_common(a->others, b->reductions)) {

@@ -19,7 +19,7 @@ except ImportError as error:  # pragma: no cover
 from . import _core, doctor, driver, ir, programs
 from ._core import Module, PrimFunc, Schedule, Target
 from .arguments import fill, random_arguments
-from .build_options import DEFAULT_TARGET
+from .build_options import DEFAULT_TARGET, checked_numerics
 from .errors import UserError
 
 app = typer.Typer(
@@ -60,6 +60,9 @@ RecordsOption = Annotated[
 ]
 SecondsOption = Annotated[
     Optional[float], typer.Option(help="How long the search takes at most, about.")
+]
+NumericsOption = Annotated[
+    str, typer.Option(help="free, strict (bits of the program) or reproducible (one order).")
 ]
 ExportOption = Annotated[
     Optional[Path], typer.Option(help="Write them there, a line of JSON each.")
@@ -327,6 +330,7 @@ def tune(
     size: SizeOption = None,
     seed: Annotated[int, typer.Option(help="Of the search and of the random arguments.")] = 0,
     search: Annotated[str, typer.Option(help="evolutionary, annealed or random.")] = "evolutionary",
+    numerics: NumericsOption = "free",
     output: OutputOption = None,
 ) -> None:
     """Search for the quickest schedule of a function, a module, or a schedule with samples.
@@ -339,6 +343,7 @@ def tune(
     best = tuning.tune(
         programs.load_program(program), Target(target), trials=trials, seconds=seconds,
         records=records, sizes=size_ranges(size), seed=seed, search=search, progress=True,
+        numerics=checked_numerics("tune", numerics),
     )  # fmt: skip
     print(best)
     if isinstance(best, tuning.Tuned):
@@ -388,24 +393,29 @@ def replay(
     target: TargetOption = DEFAULT_TARGET,
     size: SizeOption = None,
     repeat: Annotated[int, typer.Option(help="How many samples are taken.")] = 20,
+    numerics: NumericsOption = "free",
 ) -> None:
     """Build a program with its record, and measure it beside the default schedule, in turns."""
     from .timing import compare
     from .tuning import Records
-    from .tuning.machine import target_key
+    from .tuning.machine import BUILD_DEFAULTS, lock_of, target_key
 
+    lock = checked_numerics("replay", numerics)
     func = entry_of(programs.load_program(program))
-    record = Records(file).best(func, target_key(str(Target(target))))
+    key = target_key(str(Target(target)), {**BUILD_DEFAULTS, **lock_of(lock)})
+    record = Records(file).best(func, key)
     if record is None:
         _core.fail(
             "UserError", "record_exists",
-            f"replay: {file} has no record of {func.name} for {target} on this machine",
-            hint=f"make one: loopsmith tune {program} --records {file}",
+            f"replay: {file} has no record of {func.name} for {target} on this machine"
+            + ("" if lock == "free" else f" with numerics={lock!r}"),
+            hint=f"make one: loopsmith tune {program} --records {file}"
+            + ("" if lock == "free" else f" --numerics {lock}"),
         )  # fmt: skip
     sch = record.schedule(func)
     print(sch.trace)
     arguments = random_arguments(func, parsed_sizes(size), 0)
-    modules = driver.build(func, Target(target)), driver.build(sch, Target(target))
+    modules = [driver.build(each, Target(target), numerics=lock) for each in (func, sch)]
     print(compare(*modules, *arguments, repeat=repeat))
 
 

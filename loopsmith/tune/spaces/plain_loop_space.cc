@@ -108,27 +108,77 @@ Loops chain_from(Schedule& schedule, LoopRV loop) {
   }
 }
 
+/// Loops that follow each other as one.
+std::optional<LoopRV> merged(Schedule& schedule, const Loops& loops) {
+  if (loops.empty()) return {};
+  return loops.size() > 1 ? merge_siblings.attempt(schedule, loops) : loops[0];
+}
+
 /// Moves blocks of the innermost loops, which are vectors, outside of the loop: columns that do not
-/// need each other.
-bool columns_outside(Schedule& schedule, LoopRV loop) {
-  const std::int64_t lanes = choose(schedule, {8, 16, 32, 64});
+/// need each other. Returns the loop over these.
+std::optional<LoopRV> move_columns_outside(Schedule& schedule, LoopRV loop, std::int64_t lanes) {
   Loops columns;
   for (const LoopRV each : get_child_loops(schedule, loop)) {
     Loops chain = chain_from(schedule, each);
     const auto parts = split.attempt(schedule, chain.back(), {infer, lanes});
-    if (!parts) return false;
+    if (!parts) return {};
     vectorize.attempt(schedule, (*parts)[1]);
     columns.push_back((*parts)[0]);
     if (chain.size() == 1) continue;
     chain.back() = columns.back();
     std::ranges::rotate(chain, chain.end() - 1);
-    if (!reorder.attempt(schedule, chain)) return false;
+    if (!reorder.attempt(schedule, chain)) return {};
   }
-  if (columns.empty()) return false;
-  std::optional<LoopRV> column = columns[0];
-  if (columns.size() > 1) column = merge_siblings.attempt(schedule, columns);
-  if (!column || !reorder.attempt(schedule, {*column, loop})) return false;
-  return make_parallel(schedule, *column);
+  const auto column = merged(schedule, columns);
+  if (!column || !reorder.attempt(schedule, {*column, loop})) return {};
+  return column;
+}
+
+bool columns_outside(Schedule& schedule, LoopRV loop) {
+  const std::int64_t lanes = choose(schedule, {8, 16, 32, 64});
+  const auto column = move_columns_outside(schedule, loop, lanes);
+  return column && make_parallel(schedule, *column);
+}
+
+/// Lets a loop end at a multiple of a number: it, and a loop over what is left.
+std::optional<Handles<LoopRV>> end_aligned(Schedule& schedule, LoopRV loop, std::int64_t multiple) {
+  if (!peel.can_apply(schedule, {.loop = loop, .first = 0, .align_end = multiple})) return {};
+  return peel(schedule, loop, 0, 0, 0, multiple);
+}
+
+/// Runs rows in blocks: what lies before a block updates all of its rows at once, then they need
+/// each other. Columns go outside of that, or stay.
+bool blocks_of_rows(Schedule& schedule, LoopRV loop) {
+  const std::int64_t height = choose(schedule, {2, 4, 8});
+  const std::int64_t lanes = choose(schedule, {0, 8, 16, 32});
+  const auto peeled = end_aligned(schedule, loop, height);
+  if (!peeled) return false;
+  const auto blocks = split.attempt(schedule, peeled->front(), {infer, height});
+  if (!blocks) return false;
+  for (const LoopRV each : get_child_loops(schedule, (*blocks)[1])) {
+    end_aligned(schedule, each, height);
+  }
+  const auto apart = distribute.attempt(schedule, (*blocks)[1]);
+  if (!apart || apart->empty()) return false;
+  Loops columns;
+  for (const LoopRV rows : *apart) {
+    if (lanes > 0) {
+      const auto column = move_columns_outside(schedule, rows, lanes);
+      if (!column) return false;
+      columns.push_back(*column);
+    }
+    const Handles<LoopRV> inner = get_child_loops(schedule, rows);
+    if (inner.size() != 1 || !reorder.attempt(schedule, {inner[0], rows})) continue;
+    unroll.attempt(schedule, rows);
+  }
+  if (lanes == 0) return false;
+  auto column = merged(schedule, columns);
+  if (!column || !reorder.attempt(schedule, Loops{*column, (*blocks)[0]})) return false;
+  if (peeled->size() > 1) {
+    const auto rest = move_columns_outside(schedule, peeled->back(), lanes);
+    if (rest) column = merged(schedule, {*column, *rest});
+  }
+  return column && make_parallel(schedule, *column);
 }
 
 /// Runs rows of a tile in strips: each row of a strip is a column behind the one above, and
@@ -174,7 +224,7 @@ bool interchanged(Schedule& schedule, LoopRV loop) {
 
 using Strategy = bool (*)(Schedule&, LoopRV);
 constexpr Strategy strategies[] = {serial,    make_parallel, parallel_chunks, scan,
-                                   wavefront, interchanged,  columns_outside};
+                                   wavefront, interchanged,  columns_outside, blocks_of_rows};
 
 /// The loop, or what it is made into first.
 Loops parts_of_loop(Schedule& schedule, LoopRV loop) {

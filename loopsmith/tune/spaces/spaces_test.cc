@@ -142,16 +142,18 @@ TEST(GeneratedSpace, draws_scans_of_loops_without_blocks) {
 
 TEST(GeneratedSpace, draws_columns_outside_of_what_they_need_in_order) {
   EXPECT_GE(draw(triangular_solve(), generated_space, 60), 30U);
-  int outside = 0, together = 0;
+  int outside = 0, together = 0, in_blocks = 0;
   for (int seed = 1; seed <= 100; ++seed) {
     Schedule schedule(triangular_solve(), seed * std::int64_t{123456789} % 2147483647);
     generated_space(schedule);
     const std::string text = script(schedule.func());
     outside += text.find("c_0_m in T.parallel(") < text.find(" i in range(20)") ? 1 : 0;
     together += text.find(" k_1 in T.unroll(") < text.find("T.vectorized(") ? 1 : 0;
+    in_blocks += text.find(" i_1 in T.unroll(") < text.find(" k_last in ") ? 1 : 0;
   }
   EXPECT_GE(outside, 2);
   EXPECT_GE(together, 2);
+  EXPECT_GE(in_blocks, 2);
 }
 
 TEST(GeneratedSpaceForGpu, draws_tiles_in_shared_memory) {

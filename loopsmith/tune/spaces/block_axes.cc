@@ -10,15 +10,14 @@
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/split.h"
+#include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/tune/spaces/choices.h"
 
 namespace loopsmith::tune {
 
 bool is_inlined(Schedule& schedule, BlockRV block) {
-  if (!compute_inline.can_apply(schedule, {.block = block})) return false;
-  if (!happens(schedule, 3, 4)) return false;
-  compute_inline(schedule, block);
-  return true;
+  if (reduces(schedule, block) || is_output_block(schedule, block)) return false;
+  return happens(schedule, 3, 4) && compute_inline.attempt(schedule, block).has_value();
 }
 
 bool reduces(const Schedule& schedule, BlockRV block) {

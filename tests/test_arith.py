@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 import loopsmith as ls
-from loopsmith import arith, tir
+from loopsmith import arith, te, tir
 
 x = tir.Var("x", "int32")
 y = tir.Var("y", "int32")
@@ -62,6 +62,36 @@ def test_detect_iter_map_says_why_there_is_none():
     assert found.errors == ["Mapped indices are not independent."]
     with pytest.raises(ValueError, match="there is no level 'strict': say bijective"):
         arith.detect_iter_map([x], {x: Range(0, 3)}, check_level="strict")
+
+
+def test_iter_maps_ask_an_analyzer_of_sizes():
+    loops = {x: Range(0, 16)}
+    assert arith.detect_iter_map([x % z], loops).errors
+    known = arith.Analyzer()
+    known.bind(z, tir.const(4))
+    assert not arith.detect_iter_map([x % z], loops, analyzer=known).errors
+    assert len(arith.normalize_to_iter_sum(x // z, loops, known).args) == 1
+    blocks = {x: Range(0, 4), y: Range(0, z)}
+    assert arith.subspace_divide([y * z + x], blocks, [x]) == []
+    assert len(arith.subspace_divide([y * z + x], blocks, [x], analyzer=known)) == 2
+    assert arith.iter_map_simplify([x % z + x // z * z], loops, analyzer=known)[0] is x
+
+
+def test_reductions_are_simplified_by_what_their_axes_are():
+    k = te.reduce_axis((0, 10), "k")
+    once = te.reduce_axis((3, 4), "once")
+    a = te.placeholder((10,), name="a")
+    simplify = arith.Analyzer().simplify
+    assert ls.structural_equal(simplify(te.sum(k // 10, k)), te.sum(tir.const(0), k))
+    guarded = te.sum(tir.if_then_else(k < 12, k + 1, 0), k)
+    assert ls.structural_equal(simplify(guarded), te.sum(k + 1, k))
+    assert ls.structural_equal(simplify(te.sum(a[once], once)), a[3])
+    assert ls.structural_equal(simplify(te.sum(a[k], k, where=k > 12)), tir.const(0, "float32"))
+    assert ls.structural_equal(
+        simplify(te.sum(a[k], k, where=k > 12, init=2.0)), tir.const(2.0, "float32")
+    )
+    kept = simplify(te.sum(a[k], k, where=k > 2))
+    assert simplify(kept) is kept
 
 
 def test_iter_map_simplify_undoes_a_split():

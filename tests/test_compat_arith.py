@@ -43,6 +43,36 @@ def test_sets_have_ends_that_are_values(tvm: Any) -> None:
     assert limit.max_value.value == 4
 
 
+def test_divided_maps_end_with_their_conditions(tvm: Any) -> None:
+    arith, tir = tvm.arith, tvm.tir
+    x, y = tir.Var("x", "int32"), tir.Var("y", "int32")
+    loops = {x: tvm.ir.Range(0, 4), y: tvm.ir.Range(0, 8)}
+    parts = arith.subspace_divide([x * 8 + y], loops, [y], x < 3)
+    assert [str(mark.extent) for mark in parts[-1]] == ["x < 3", "T.bool(True)"]
+    total = arith.normalize_to_iter_sum(x * 8 + y, loops)
+    assert str(arith.normalize_iter_map_to_expr(total)) == "x * 8 + y"
+    assert arith.Analyzer().can_prove_equal(tir.Var("n", "int64") * 0, 0)
+
+
+def test_simplification_has_options_of_which_some_are_always_done(tvm: Any) -> None:
+    options = {"transitively_prove_inequalities": True, "convert_boolean_to_and_of_ors": False}
+    builder = tvm.tir.ir_builder.create()
+    a = builder.pointer("float32", name="a")
+    lane = tvm.te.thread_axis("threadIdx.x")
+    builder.scope_attr(lane, "thread_extent", 8)
+    with builder.if_scope(lane < 12):
+        a[lane] = 1.0
+    module = tvm.IRModule.from_expr(tvm.tir.PrimFunc([a], builder.get()))
+    with tvm.transform.PassContext(config={"tirx.Simplify": options}):
+        body = tvm.tir.transform.Simplify()(module)["main"].body
+    # Neither the declaration of `a` nor the condition is in the way.
+    assert isinstance(body, tvm.tir.AttrStmt)
+    assert isinstance(body.body, tvm.tir.BufferStore)
+    options["convert_boolean_to_and_of_ors"] = True
+    with pytest.raises(AttributeError, match=r"\['convert_boolean_to_and_of_ors'\] is not prov"):
+        tvm.transform.PassContext(config={"tir.Simplify": options})
+
+
 def test_analyzers_remember_what_was_bound(tvm: Any) -> None:
     arith = tvm.arith
     x = tvm.te.var("x", "int64")

@@ -5,6 +5,7 @@
 
 #include "loopsmith/arith/engine.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 
@@ -196,11 +197,51 @@ Expr Analyzer::canonical_simplify(const Expr& expr) {
   return result == term ? expr : engine_->write(result);
 }
 
+namespace {
+
+/// The first min or max whose operands have none.
+Expr innermost_choice(const Expr& expr) {
+  Expr found;
+  post_order_visit(expr, [&](const Ref& ref) {
+    if (!found.defined() && (ref.is<Min>() || ref.is<Max>())) found = Expr::from(ref);
+  });
+  return found;
+}
+
+/// Proves a condition by cases: whichever operand of a min or max is the smaller one.
+bool can_prove_by_cases(const Expr& condition, Analyzer& analyzer, int cases_left) {
+  const Expr simple = analyzer.simplify(condition);
+  if (const std::int64_t* truth = as_int(simple)) return *truth != 0;
+  const Expr choice = cases_left > 0 ? innermost_choice(simple) : Expr();
+  if (!choice.defined() || !choice.dtype().is_index() || !choice.dtype().is_scalar()) return false;
+  const auto* min = choice.as<Min>();
+  const auto* max = choice.as<Max>();
+  const Expr a = min ? min->a : max->a;
+  const Expr b = min ? min->b : max->b;
+  const auto holds_for = [&](const Expr& chosen, const Expr& order) {
+    const ConstraintScope scope = analyzer.constraint_scope(order);
+    Rewriter rewrite;
+    const auto replace = [&](const auto& node) -> Expr {
+      const Expr before(static_cast<const ExprBase*>(&node));
+      return structural_equal(before, choice) ? chosen : rewrite.children(node);
+    };
+    rewrite.on<Min>(replace);
+    rewrite.on<Max>(replace);
+    return can_prove_by_cases(rewrite(simple), analyzer, cases_left - 1);
+  };
+  return holds_for(min ? a : b, a <= b) && holds_for(min ? b : a, b < a);
+}
+
+constexpr int max_cases = 4;
+
+}  // namespace
+
 bool Analyzer::can_prove(const Expr& condition, ProofStrength strength) {
   const Term result = engine_->simplifier.simplify(engine_->read(condition, true), 2);
   const arith::Terms& terms = engine_->knowledge.terms;
   if (terms.is_constant(result)) return terms[result].value != 0;
-  return strength == ProofStrength::symbolic_bound && can_prove_by_ranges(condition);
+  if (strength != ProofStrength::symbolic_bound) return false;
+  return can_prove_by_ranges(condition) || can_prove_by_cases(condition, *this, max_cases);
 }
 
 /// Proves a < b, or a <= b, by the largest value of a - b: variables with symbolic ranges give way
@@ -226,7 +267,7 @@ bool Analyzer::can_prove_by_ranges(const Expr& condition) {
 bool Analyzer::can_prove_equal(const Expr& a, const Expr& b) {
   if (a.same_as(b)) return true;
   if (a.dtype() != b.dtype() || !a.dtype().is_integer()) return false;
-  return can_prove(a == b);
+  return can_prove_by_cases(a == b, *this, max_cases);
 }
 
 bool Analyzer::can_prove_less(const Expr& expr, std::int64_t limit) {

@@ -19,6 +19,17 @@ TEST(analyzer, bounds_a_quotient_by_a_product) {
   EXPECT_EQ(analyzer.simplify(row).as<Cast>(), nullptr);
 }
 
+TEST(analyzer, proves_by_cases_of_a_minimum_or_a_maximum) {
+  const Expr h = var("h"), n = size_var("n");
+  Analyzer analyzer;
+  EXPECT_TRUE(analyzer.can_prove_equal(max(h, 1) - max(1 - h, 0), h));
+  EXPECT_TRUE(analyzer.can_prove_equal(max(h, 1) - max(1 - h, 0) - max(h, 214) + 224,
+                                       min(0, h - 214) + 224));
+  EXPECT_FALSE(analyzer.can_prove_equal(max(h, 1), h));
+  EXPECT_TRUE(analyzer.can_prove(min(h, n) + max(h, n) == h + n, ProofStrength::symbolic_bound));
+  EXPECT_FALSE(analyzer.can_prove(max(h, n) < n, ProofStrength::symbolic_bound));
+}
+
 TEST(analyzer, bounds_no_remainder_by_a_negative_product) {
   const Ptr<Var> m = size_var("m"), z = var("z"), x = var("x");
   Analyzer analyzer;

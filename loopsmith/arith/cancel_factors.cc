@@ -89,4 +89,31 @@ std::optional<Sum> Simplifier::without_common_factors(const TermNode& node, cons
   return product(times);
 }
 
+/// (q * d + r) // d as q + r // d, and (q * d + r) % d as r % d, for a sum d of several terms,
+/// where q is a number and r >= 0 has fewer terms. A division that rounds to zero asks for r = 0.
+std::optional<Sum> Simplifier::without_multiple(const TermNode& node, const Sum& dividend,
+                                                const Sum& divisor) {
+  const bool has_terms = divisor.count > 1 || (divisor.count == 1 && divisor.base != 0);
+  if (!has_terms || dividend.count < divisor.count) return std::nullopt;
+  const Piece first = pieces_[divisor.first];
+  const auto begin = pieces_.begin() + dividend.first;
+  const auto same = std::find_if(begin, begin + dividend.count,
+                                 [&](const Piece& piece) { return piece.is_like(first); });
+  if (same == begin + dividend.count || same->scale % first.scale != 0) return std::nullopt;
+  const std::int64_t quotient = same->scale / first.scale;
+  const auto rest = scaled(divisor, -quotient);
+  const auto remainder = rest ? add_scaled(dividend, *rest, 1) : rest;
+  if (!remainder || remainder->count + divisor.count > dividend.count) return std::nullopt;
+  const bool is_remainder = node.kind == Kind::floormod || node.kind == Kind::mod;
+  const bool is_exact = remainder->is_constant() && remainder->base == 0;
+  if (is_exact) return sum_of_constant(is_remainder ? 0 : quotient);
+  if (node.kind != Kind::floordiv && node.kind != Kind::floormod) return std::nullopt;
+  if (bound_of(node.type, *remainder).min_value < 0) return std::nullopt;
+  TermNode reduced = node;
+  reduced.a = term_of(node.type, *remainder);
+  if (reduced.a == Term::none) return std::nullopt;
+  const auto result = division(reduced);
+  return result && !is_remainder ? add_scaled(*result, sum_of_constant(quotient), 1) : result;
+}
+
 }  // namespace loopsmith::arith

@@ -200,6 +200,7 @@ std::optional<Sum> Simplifier::division(const TermNode& node) {
   }
   if (!node.is_data) {
     if (const auto result = without_common_factors(node, dividend, divisor)) return result;
+    if (const auto result = without_multiple(node, dividend, divisor)) return result;
   }
   const Term a = term_of(node.type, dividend);
   const bool is_zero = divisor.is_constant() && divisor.base == 0;

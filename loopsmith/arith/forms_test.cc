@@ -43,6 +43,36 @@ TEST_F(Forms, quotients_and_remainders_join) {
   EXPECT_EQ(canonical(x - truncdiv(x, 8) * 8), "(x %t 8)");
 }
 
+TEST_F(Forms, multiples_of_a_sum_leave_its_quotient) {
+  EXPECT_EQ(simple(floormod((x + 1) * 64, (x + 1) * 32)), "0");
+  EXPECT_EQ(simple(floordiv((n + 1) * 64 + 5, (n * 2 + 2) * 16)), "2");
+  EXPECT_EQ(simple(floormod((n + y) * 3 + 1, n + y)), "(1 % (n + y))");
+  EXPECT_EQ(simple(truncdiv((x + y) * 6, (x + y) * 2)), "3");
+  // A rest that may be negative says nothing.
+  EXPECT_EQ(simple(floormod(y, y + 2)), "(y % (y + 2))");
+  EXPECT_EQ(simple(truncmod((x + y) * 6 + 1, (x + y) * 2)),
+            "((((x * 6) + (y * 6)) + 1) %t ((x * 2) + (y * 2)))");
+}
+
+TEST_F(Forms, remainders_that_are_not_positive_are_0) {
+  EXPECT_EQ(simple(x <= floordiv(x, 4) * 4), "((x % 4) == 0)");
+  EXPECT_EQ(simple(floormod(x, n) < 1), "((x % n) == 0)");
+  EXPECT_EQ(simple(truncmod(x, 4) <= 0), "((x %t 4) < 1)");
+}
+
+TEST_F(Forms, whole_logarithms_have_bounds) {
+  const auto logarithm = [](Op rounding, const Expr& of) {
+    return cast(i32, call(rounding, {call(op("log2"), {cast(f64, of)})}));
+  };
+  bound(x, 1025, 16);
+  EXPECT_EQ(simple(logarithm(op("ceil"), x)), "11");
+  EXPECT_EQ(simple(logarithm(op("floor"), x)), "10");
+  bound(y, 3, 6);
+  EXPECT_EQ(simple(logarithm(op("ceil"), y) <= 3), "1");
+  EXPECT_EQ(simple(logarithm(op("ceil"), y) >= 2), "1");
+  EXPECT_NE(simple(logarithm(op("floor"), y) == 3), "0");
+}
+
 TEST_F(Forms, quotients_and_remainders_by_sizes_join) {
   const Expr m = size_var("m", i64), p = size_var("p", i64), f = var("f", i64);
   EXPECT_EQ(simple(floordiv(f, m) * m + floormod(f, m)), "f");

@@ -127,6 +127,12 @@ TEST_F(Constraints, ranges_are_the_best_that_follow) {
   const auto open = solve_inequalities_deskew_range({{x, y}, {}, {x >= 6, x <= 6}});
   EXPECT_TRUE(open.src_to_dst.at(y).same_as(y));
 
+  // Without a solution there is no variable.
+  const auto none = solve_inequalities_to_range({{x}, {}, {x * 4 <= 6, x >= 5}});
+  EXPECT_TRUE(none.variables.empty());
+  ASSERT_EQ(none.relations.size(), 1U);
+  EXPECT_TRUE(is_const_int(none.relations[0], 0));
+
   // Multiples of 2 between two values at a distance of 2: two at most, wherever these are.
   const auto halves = solve_inequalities_deskew_range({{x}, {}, {x * 2 >= n - 2, x * 2 <= n}});
   EXPECT_TRUE(is_const_int(halves.dst.ranges[0]->extent, 2));

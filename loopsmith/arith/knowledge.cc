@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "loopsmith/support/deep_call.h"
 
@@ -115,7 +116,9 @@ ConstIntBound Knowledge::derive_bound(Term term) {
     case Kind::select:
     case Kind::if_then_else: return unite(bound(node.b), bound(node.c));
     case Kind::cast: {
-      if (!terms.type(node.a).is_integer()) return all_of(node.type);
+      if (!terms.type(node.a).is_integer()) {
+        return intersect(all_of(node.type), bound_of_whole_logarithm(node.a));
+      }
       const ConstIntBound all = all_of(node.type);
       const ConstIntBound value = a();
       return is_within(value, all) ? value : all;
@@ -129,6 +132,36 @@ ConstIntBound Knowledge::derive_bound(Term term) {
     case Kind::call: return in_type(node.type, derive_call_bound(term));
     default: return all_of(node.type);
   }
+}
+
+/// Of a logarithm to the base 2 of an integer, rounded to an integer. Up to `largest`, a double
+/// tells those next to a power of two from it.
+ConstIntBound Knowledge::bound_of_whole_logarithm(Term term) {
+  constexpr std::int64_t largest = std::int64_t{1} << 40;
+  const auto argument_of = [&](Term call, Op name) {
+    const bool is_call = terms[call].kind == Kind::call && terms.op(call) == name;
+    return is_call ? terms.arguments(call)[0] : Term::none;
+  };
+  const Term ceiled = argument_of(term, op("ceil"));
+  const Term rounded = ceiled == Term::none ? argument_of(term, op("floor")) : ceiled;
+  const Term cast = rounded == Term::none ? rounded : argument_of(rounded, op("log2"));
+  if (cast == Term::none || terms.type(cast) != f64) return {};
+  ConstIntBound of;
+  if (terms[cast].kind == Kind::cast && terms.type(terms[cast].a).is_integer()) {
+    of = bound(terms[cast].a);
+  } else if (terms[cast].kind == Kind::real) {
+    const double value = std::bit_cast<double>(terms[cast].value);
+    if (value != std::trunc(value) || std::fabs(value) > double{largest}) return {};
+    of = point(static_cast<std::int64_t>(value));
+  }
+  if (of.min_value < 1 || of.max_value > largest) return {};
+  const auto floor_of = [](std::int64_t value) {
+    return std::int64_t{std::bit_width(static_cast<std::uint64_t>(value))} - 1;
+  };
+  const auto rounding = [&](std::int64_t value) {
+    return ceiled == Term::none || value == 1 ? floor_of(value) : floor_of(value - 1) + 1;
+  };
+  return {rounding(of.min_value), rounding(of.max_value)};
 }
 
 bool Product::take(Term factor) {

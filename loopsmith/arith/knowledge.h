@@ -58,6 +58,7 @@ class Knowledge {
   std::int64_t largest_difference(Term a, Term b, int extremes);
   ConstIntBound derive_bound(Term term);
   ConstIntBound derive_call_bound(Term term);
+  ConstIntBound bound_of_whole_logarithm(Term term);
   ConstIntBound quotient_below_product(const TermNode& node);
   ModularSet derive_modular(Term term);
   ModularSet derive_call_modular(Term term);

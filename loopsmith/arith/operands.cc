@@ -169,6 +169,7 @@ Term Simplifier::simplify_call(Term term, Recurse recurse) {
 Term Simplifier::simplify_other(Term term, Recurse recurse) {
   const Expr expr = terms_.to_expr(term);
   if (const auto* let = expr.as<Let>()) return simplify_let(*let, recurse);
+  if (const auto* reduce = expr.as<Reduce>()) return simplify_reduce(*reduce, recurse);
   const NodeInfo& info = node_info(*expr.get());
   const auto binds = [](const FieldInfo& field) { return field.role == Role::binds; };
   if (std::ranges::any_of(info.children, binds)) return term;
@@ -219,6 +220,61 @@ Term Simplifier::simplify_let(const Let& let, Recurse recurse) {
   copy.value = simple_value;
   copy.body = result;
   return terms_.read(make(std::move(copy)));
+}
+
+/// Sources matter where the axes run and the condition holds. One value that is combined is that
+/// value; none, what the reduction starts from.
+Term Simplifier::simplify_reduce(const Reduce& reduce, Recurse recurse) {
+  const auto simple = [&](const Expr& expr) {
+    return expr.defined() ? terms_.to_expr((this->*recurse)(terms_.read(expr))) : expr;
+  };
+  const auto value = static_cast<std::size_t>(reduce.value_index);
+  Reduce copy = reduce;
+  for (Expr& start : copy.init) start = simple(start);
+  bool is_one_value = true;
+  const Facts::Mark mark = knowledge_.facts.mark();
+  for (Ptr<IterVar>& axis : copy.axis) {
+    if (!axis->dom) {
+      is_one_value = false;
+      continue;
+    }
+    const Term variable = terms_.read(axis->var);
+    const Term first = (this->*recurse)(terms_.read(axis->dom->min));
+    const Term count = (this->*recurse)(terms_.read(axis->dom->extent));
+    is_one_value = is_one_value && terms_.is_constant(count, 1);
+    const Term one = terms_.constant(terms_.type(count), 1);
+    const Term end = combine(Kind::add, terms_.type(count), first, count);
+    const Term last = combine(Kind::sub, terms_.type(count), end, one);
+    knowledge_.facts.change(variable, [&](Fact& fact) {
+      fact.low = first;
+      fact.high = last;
+    });
+  }
+  copy.condition = simple(reduce.condition);
+  for (Expr& source : copy.source) {
+    const Term term = terms_.read(source);
+    source = terms_.to_expr(copy.condition.defined()
+                                ? simplify_where(terms_.read(copy.condition), term, recurse)
+                                : (this->*recurse)(term));
+  }
+  knowledge_.facts.restore(mark);
+  const bool is_always = !copy.condition.defined() || is_const_int(copy.condition, 1);
+  if (is_const_int(copy.condition, 0)) {
+    const auto& start = copy.init.empty() ? copy.combiner->identity_element : copy.init;
+    return terms_.read(start[value]);
+  }
+  if (is_always && is_one_value && copy.init.empty()) {
+    Substitution places;
+    for (const Ptr<IterVar>& axis : copy.axis) places[axis->var] = axis->dom->min;
+    return (this->*recurse)(terms_.read(substitute(copy.source[value], places)));
+  }
+  const Expr before(static_cast<const ExprBase*>(&reduce));
+  const auto are_same = [](const std::vector<Expr>& a, const std::vector<Expr>& b) {
+    return std::ranges::equal(a, b, [](const Expr& x, const Expr& y) { return x.same_as(y); });
+  };
+  const bool is_same = are_same(copy.init, reduce.init) && are_same(copy.source, reduce.source) &&
+                       copy.condition.same_as(reduce.condition);
+  return terms_.read(is_same ? before : make(std::move(copy)));
 }
 
 Term Simplifier::presentable(Term term) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/const_int_bound.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
@@ -31,24 +32,61 @@ std::optional<IntSet> swept(const IterSumExpr& index, const Expr& extent, Analyz
   return IntSet(analyzer.simplify(first), last);
 }
 
+/// True when each value of a sum occurs: it is the highest digit of a mark of its own that sums
+/// whole variables, so that padding adds no value to it.
+bool is_complete(const IterSumExpr& index) {
+  const auto is_whole = [](const IterSplitExpr& part) {
+    return part.source->var.defined() && part.lower_factor.is(1) && part.extent.is_constant() &&
+           part.source->extent.is(part.extent.constant);
+  };
+  return std::ranges::all_of(index.args, [&](const IterSplitExpr& arg) {
+    const IterMark& mark = *arg.source;
+    if (!arg.lower_factor.is_constant() || !arg.extent.is_constant() ||
+        !mark.extent.is_constant() || mark.left_pad >= arg.lower_factor.constant) {
+      return false;
+    }
+    const bool is_top = -arith::floor_quotient(-mark.extent.constant, arg.lower_factor.constant) ==
+                        arg.extent.constant;
+    return is_top && (mark.var.defined() || std::ranges::all_of(mark.sum.args, is_whole));
+  });
+}
+
+/// A region that runs down while iterators run up, mirrored at 0.
+bool is_falling(const Expr& start, std::span<const Iterator> iterators, Analyzer& analyzer) {
+  const IterSumExpr sum = normalize_to_iter_sum(start, iterators, analyzer);
+  return !sum.args.empty() && std::ranges::all_of(sum.args, [](const IterSplitExpr& arg) {
+    return arg.scale.is_constant() && arg.scale.constant < 0;
+  });
+}
+
 }  // namespace
 
 std::optional<IntBox> estimate_region_strict_bound(std::span<const Ptr<Range>> region,
                                                    std::span<const Iterator> iterators,
                                                    const Expr& predicate, Analyzer& analyzer) {
   std::vector<Expr> starts;
+  std::vector<bool> is_mirrored;
   for (const Ptr<Range>& range : region) {
     if (mentions(range->extent, iterators)) return {};
-    starts.push_back(range->min);
+    is_mirrored.push_back(is_falling(range->min, iterators, analyzer));
+    const Expr zero = zero_of(range->min.dtype());
+    const Expr one = const_of(range->extent.dtype(), 1);
+    starts.push_back(is_mirrored.back() ? zero - (range->min + range->extent - one) : range->min);
   }
   const IterMapResult map = detect_iter_map(starts, iterators, {.predicate = predicate}, analyzer);
-  // A map that pads misses points.
-  if (!map.ok() || !is_const_int(map.padding_predicate, 0)) return {};
+  // A map that pads misses points, but where only highest digits are looked at.
+  const bool has_all_points = map.ok() && (is_const_int(map.padding_predicate, 0) ||
+                                           std::ranges::all_of(map.indices, is_complete));
+  if (!has_all_points) return {};
   IntBox result;
   for (std::size_t i = 0; i < region.size(); ++i) {
     const auto set = swept(map.indices[i], region[i]->extent, analyzer);
     if (!set) return {};
-    result.push_back(*set);
+    const auto negated = [&](const Expr& end) {
+      return analyzer.simplify(zero_of(end.dtype()) - end);
+    };
+    result.push_back(is_mirrored[i] ? IntSet(negated(set->max_value()), negated(set->min_value()))
+                                    : *set);
   }
   return result;
 }

@@ -63,6 +63,15 @@ TEST_F(RegionBounds, are_exact_where_regions_leave_no_holes) {
             "[0, 7]");
 }
 
+TEST_F(RegionBounds, may_fall_and_may_be_cut_at_their_ends) {
+  EXPECT_EQ(strict({range(1 - i, 4)}), "[-6, 4]");
+  EXPECT_EQ(strict({range(20 - i * 4, 16), range(j, 1)}), "[-8, 35][0, 15]");
+  EXPECT_EQ(strict({range(20 - i * 4, 3)}), "unknown");
+  EXPECT_EQ(strict({range(floordiv(i + j, 3), 1)}), "[0, 7]");
+  EXPECT_EQ(strict({range(floordiv(j + 2, 5), 1)}), "[0, 3]");
+  EXPECT_EQ(strict({range(floordiv(j + 2, 5), 1), range(floormod(j + 2, 5), 1)}), "unknown");
+}
+
 TEST_F(RegionBounds, from_above_hold_for_any_region) {
   EXPECT_EQ(upper({range(i, 1), range(i, 1)}), "[0, 7][0, 7]");
   EXPECT_EQ(upper({range(i * 4, 3)}), "[0, 30]");

@@ -85,6 +85,8 @@ constexpr Rule comparison_rows[] = {
     {x % y < y, truth, 0 <= y},
     {y <= x % y, falsehood, 0 <= y},
     {x % y < 0, falsehood, 0 <= y},
+    {x % y <= 0, x % y == 0, 0 <= y},
+    {x % y < 1, x % y == 0, 0 <= y},
     {0 <= x % y, truth, 0 <= y},
     {x % y <= x, truth, 0 <= x && 0 <= y},
     {x < x % y, falsehood, 0 <= x && 0 <= y},

@@ -87,6 +87,7 @@ class Simplifier {
   Term simplify_cast(const TermNode& node, Recurse recurse);
   Term simplify_other(Term term, Recurse recurse);
   Term simplify_let(const Let& let, Recurse recurse);
+  Term simplify_reduce(const Reduce& reduce, Recurse recurse);
 
   // What the facts decide: decide.cc.
   Term decide(Term term);
@@ -125,6 +126,8 @@ class Simplifier {
   std::optional<Sum> division(const TermNode& node);
   std::optional<Sum> without_common_factors(const TermNode& node, const Sum& dividend,
                                             const Sum& divisor);
+  std::optional<Sum> without_multiple(const TermNode& node, const Sum& dividend,
+                                      const Sum& divisor);
   /// A product of factors, in the order of their numbers, times a constant.
   Sum monomial(DataType type, std::span<const Term> factors, std::int64_t scale);
   std::optional<Sum> divided(const TermNode& node, const Sum& dividend, std::int64_t divisor);

@@ -193,6 +193,7 @@ IntConstraints solve_inequalities_to_range(const IntConstraints& system) {
   const PartialSolution solution = solve_linear_inequalities(system);
   IntConstraints result{system.variables, {}, {}};
   if (solution.bounds.empty() && !solution.relations.empty()) {
+    result.variables.clear();
     result.relations = solution.relations;
     return result;
   }

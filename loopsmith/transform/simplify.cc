@@ -127,6 +127,16 @@ void Simplifier::set_rules() {
     }
     return rewrite_.children(node);
   });
+  rewrite_.on<AttrStmt>([this](const AttrStmt& node) -> Stmt {
+    const auto* axis = node.node.as<IterVar>();
+    if (!axis || node.attr_key != "thread_extent") return rewrite_.children(node);
+    Edit edit(node);
+    edit.set(&AttrStmt::value, simple(node.value));
+    const std::int64_t* extent = as_int(edit.now().value);
+    if (extent && *extent > 0) analyzer_.bind(axis->var, range(0, edit.now().value), true);
+    edit.set(&AttrStmt::body, rewrite_(node.body));
+    return std::move(edit).done();
+  });
   rewrite_.on<SeqStmt>([this](const SeqStmt& node) -> Stmt {
     std::vector<Stmt> statements;
     bool is_new = false;

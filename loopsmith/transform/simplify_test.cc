@@ -27,6 +27,16 @@ TEST_F(Simplify, uses_conditions_around) {
                    for_loop(i, 0, 64, if_then(i < n, once))));
 }
 
+TEST_F(Simplify, knows_how_many_threads_a_mark_starts) {
+  const Ptr<IterVar> axis =
+      make(IterVar{.var = i, .iter_type = IterType::thread_index, .thread_tag = "threadIdx.x"});
+  const auto started = [&](const Stmt& body) {
+    return make(AttrStmt{.node = axis, .attr_key = "thread_extent", .value = 8, .body = body});
+  };
+  const Stmt once = store(a, f(1), {i});
+  EXPECT_TRUE(same(simplified(started(if_then(i < 12, once))), started(once)));
+}
+
 TEST_F(Simplify, puts_the_value_of_a_unit_loop_in_place) {
   EXPECT_TRUE(same(simplified(for_loop(u, 3, 1, for_loop(i, 0, 4, store(a, f(1), {i + u})))),
                    for_loop(i, 0, 4, store(a, f(1), {i + 3}))));

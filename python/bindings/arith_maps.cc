@@ -73,6 +73,17 @@ IterMark mark_of(nb::handle source, const Expr& extent) {
   return mark;
 }
 
+/// What the caller knows of variables, or nothing.
+class Known {
+ public:
+  explicit Known(Analyzer* given) : analyzer_(given ? given : &nothing_) {}
+  Analyzer& operator*() { return *analyzer_; }
+
+ private:
+  Analyzer nothing_;
+  Analyzer* analyzer_;
+};
+
 const IndexMap& map_of(const NodeHandle& self) {
   return *self.ref.as<IndexMap>();
 }
@@ -156,33 +167,31 @@ void bind_iter_map(nb::module_& m) {
   m.def(
       "arith_detect_iter_map",
       [](const std::vector<Expr>& indices, const Iterators& iterators, const Expr& predicate,
-         IterMapLevel level, bool simplify_trivial) {
-        Analyzer analyzer;
+         IterMapLevel level, bool simplify_trivial, Analyzer* analyzer) {
         return detect_iter_map(indices, iterators_of(iterators),
-                               {predicate, level, simplify_trivial}, analyzer);
+                               {predicate, level, simplify_trivial}, *Known(analyzer));
       },
       nb::arg("indices"), nb::arg("iterators"), nb::arg("predicate"), nb::arg("level"),
-      nb::arg("simplify_trivial_iterators"));
+      nb::arg("simplify_trivial_iterators"), nb::arg("analyzer").none());
   m.def(
       "arith_iter_map_simplify",
       [](const std::vector<Expr>& indices, const Iterators& iterators, const Expr& predicate,
-         bool simplify_trivial) {
-        Analyzer analyzer;
+         bool simplify_trivial, Analyzer* analyzer) {
         return iter_map_simplify(indices, iterators_of(iterators),
-                                 {predicate, IterMapLevel::surjective, simplify_trivial}, analyzer);
+                                 {predicate, IterMapLevel::surjective, simplify_trivial},
+                                 *Known(analyzer));
       },
       nb::arg("indices"), nb::arg("iterators"), nb::arg("predicate"),
-      nb::arg("simplify_trivial_iterators"),
+      nb::arg("simplify_trivial_iterators"), nb::arg("analyzer").none(),
       nb::sig("def arith_iter_map_simplify(indices: Sequence[ExprLike], iterators: "
-              "Sequence[tuple[Var, Range]], predicate: ExprLike, simplify_trivial_iterators: bool) "
-              "-> list[Expr]"));
+              "Sequence[tuple[Var, Range]], predicate: ExprLike, simplify_trivial_iterators: bool, "
+              "analyzer: Analyzer | None) -> list[Expr]"));
   m.def(
       "arith_normalize_to_iter_sum",
-      [](const Expr& index, const Iterators& iterators) {
-        Analyzer analyzer;
-        return normalize_to_iter_sum(index, iterators_of(iterators), analyzer);
+      [](const Expr& index, const Iterators& iterators, Analyzer* analyzer) {
+        return normalize_to_iter_sum(index, iterators_of(iterators), *Known(analyzer));
       },
-      nb::arg("index"), nb::arg("iterators"));
+      nb::arg("index"), nb::arg("iterators"), nb::arg("analyzer").none());
   m.def(
       "arith_iter_map_to_expr",
       [](const IterSumExpr& sum, DataType dtype) {
@@ -208,11 +217,10 @@ void bind_iter_map(nb::module_& m) {
       "arith_subspace_divide",
       [](const std::vector<Expr>& indices, const Iterators& iterators,
          const std::vector<Ptr<Var>>& inner, const Expr& predicate, IterMapLevel level,
-         bool simplify_trivial) {
-        Analyzer analyzer;
+         bool simplify_trivial, Analyzer* analyzer) {
         const SubspaceDivision division =
             subspace_divide(indices, iterators_of(iterators), inner,
-                            {predicate, level, simplify_trivial}, analyzer);
+                            {predicate, level, simplify_trivial}, *Known(analyzer));
         nb::list result;
         if (!division.ok()) return result;
         for (const SubspacePart& part : division.parts) {
@@ -229,11 +237,11 @@ void bind_iter_map(nb::module_& m) {
         return result;
       },
       nb::arg("indices"), nb::arg("iterators"), nb::arg("inner"), nb::arg("predicate"),
-      nb::arg("level"), nb::arg("simplify_trivial_iterators"),
+      nb::arg("level"), nb::arg("simplify_trivial_iterators"), nb::arg("analyzer").none(),
       nb::sig("def arith_subspace_divide(indices: Sequence[ExprLike], iterators: "
               "Sequence[tuple[Var, Range]], inner: Sequence[Var], predicate: ExprLike, level: "
-              "IterMapLevel, simplify_trivial_iterators: bool) -> list[tuple[typing.Any, "
-              "typing.Any]]"));
+              "IterMapLevel, simplify_trivial_iterators: bool, analyzer: Analyzer | None) -> "
+              "list[tuple[typing.Any, typing.Any]]"));
 }
 
 void bind_regions(nb::module_& m) {

@@ -148,6 +148,7 @@ def detect_iter_map(
     predicate: ExprLike = True,
     check_level: Level = IterMapLevel.Surjective,
     simplify_trivial_iterators: bool = True,
+    analyzer: Analyzer | None = None,
 ) -> IterMapResult:
     """Find indices as sums of digits of iterators.
 
@@ -164,6 +165,8 @@ def detect_iter_map(
         but for those that the padding predicate tells. NoCheck: each index has the form.
     simplify_trivial_iterators
         An iterator that runs through one value is that value.
+    analyzer
+        What is known of other variables; None: nothing.
 
     Returns
     -------
@@ -171,7 +174,12 @@ def detect_iter_map(
         One sum of at most one term for each index; or no index, and the errors that say why.
     """
     return _core.arith_detect_iter_map(
-        indices, _pairs(input_iters), predicate, _level(check_level), simplify_trivial_iterators
+        indices,
+        _pairs(input_iters),
+        predicate,
+        _level(check_level),
+        simplify_trivial_iterators,
+        analyzer,
     )
 
 
@@ -182,6 +190,7 @@ def iter_map_simplify(
     predicate: ExprLike = True,
     check_level: Level = IterMapLevel.Surjective,
     simplify_trivial_iterators: bool = True,
+    analyzer: Analyzer | None = None,
 ) -> list[Expr]:
     """Return the indices in the simplest form that their digits give where the predicate holds.
 
@@ -190,14 +199,16 @@ def iter_map_simplify(
     """
     _level(check_level)
     return _core.arith_iter_map_simplify(
-        indices, _pairs(input_iters), predicate, simplify_trivial_iterators
+        indices, _pairs(input_iters), predicate, simplify_trivial_iterators, analyzer
     )
 
 
 @explained
-def normalize_to_iter_sum(index: ExprLike, input_iters: Iterators) -> IterSumExpr:
+def normalize_to_iter_sum(
+    index: ExprLike, input_iters: Iterators, analyzer: Analyzer | None = None
+) -> IterSumExpr:
     """Return an index as a sum of digits, large scales first; what is none is in its base."""
-    return _core.arith_normalize_to_iter_sum(index, _pairs(input_iters))
+    return _core.arith_normalize_to_iter_sum(index, _pairs(input_iters), analyzer)
 
 
 @explained
@@ -228,6 +239,7 @@ def subspace_divide(
     predicate: ExprLike = True,
     check_level: Level = IterMapLevel.Surjective,
     simplify_trivial_iterators: bool = True,
+    analyzer: Analyzer | None = None,
 ) -> list[tuple[Any, Any]]:
     """Divide bindings into what the iterators outside and inside a subspace do.
 
@@ -246,6 +258,7 @@ def subspace_divide(
         predicate,
         _level(check_level),
         simplify_trivial_iterators,
+        analyzer,
     )
 
 

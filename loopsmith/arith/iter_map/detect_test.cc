@@ -165,6 +165,14 @@ TEST_F(IterMap, simplification_undoes_what_splits_and_fusions_made) {
   EXPECT_EQ(simplified(loops, x * y + 0 * z), "(x * y)");
 }
 
+TEST_F(IterMap, loops_that_run_have_extents) {
+  const Expr m = var("m");  // It might be negative, but then nothing would run.
+  const Expr rows = floordiv(x, 4096);
+  const Expr back =
+      floormod(floordiv(rows, m) * m + floormod(rows, m), m) * 4096 + floormod(x, 4096);
+  EXPECT_EQ(simplified({runs(x, m * 4096)}, back), "x");
+}
+
 TEST_F(IterMap, what_has_no_digits_is_kept_in_the_base) {
   const std::vector<Iterator> loops{runs(x, 4), runs(y, 32)};
   const Expr odd = x * y;

@@ -16,6 +16,7 @@ IterReader::IterReader(std::span<const Iterator> iterators, const IterMapOptions
       may_overlap_(options.level != IterMapLevel::bijective),
       arithmetic_(analyzer) {
   leaves_.reserve(iterators.size());
+  Expr has_values = true;
   for (const Iterator& iterator : iterators) {
     for (const Expr& end : {iterator.min, iterator.extent}) {
       if (!is_free(end)) {
@@ -23,6 +24,7 @@ IterReader::IterReader(std::span<const Iterator> iterators, const IterMapOptions
       }
     }
     const SymbolicInt extent(iterator.extent);
+    if (!extent.is_constant()) has_values = has_values && 0 < iterator.extent;
     if (extent.is_constant() && extent.constant <= 0) {
       fail("An iterator runs through nothing.");
     }
@@ -36,6 +38,7 @@ IterReader::IterReader(std::span<const Iterator> iterators, const IterMapOptions
       leaves_.push_back(std::make_shared<const IterMark>(std::move(mark)));
     }
   }
+  if (!as_int(has_values)) has_values_.emplace(analyzer.constraint_scope(has_values));
 }
 
 IterSumExpr IterReader::unreadable(const char* reason) {

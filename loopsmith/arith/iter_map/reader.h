@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads index expressions as sums of digits. Private to iteration maps.
 #pragma once
+#include <optional>
 #include <unordered_map>
 
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/iter_map/symbolic_int.h"
 
 namespace loopsmith::arith {
@@ -95,6 +97,8 @@ class IterReader {
   void apply(Limits limits);
 
   std::span<const Iterator> iterators_;
+  /// That iterators have values.
+  std::optional<ConstraintScope> has_values_;
   std::vector<std::shared_ptr<const IterMark>> leaves_;
   std::vector<std::shared_ptr<const IterMark>> marks_;
   std::vector<Constraint> constraints_;

@@ -23,7 +23,16 @@ from .expressions import (
     truth,
     type_annotation,
 )
-from .functions import attrs, attrs_of_op, indexed, name_of_function, specialize, with_attr
+from .functions import (
+    allocate_body,
+    attrs,
+    attrs_of_op,
+    body,
+    indexed,
+    name_of_function,
+    specialize,
+    with_attr,
+)
 from .index_maps import inverse, is_equivalent, map_tensor, non_surjective_inverse
 from .kinds import axis_kind, loop_kind, ret_type, step_kind
 from .modules import (
@@ -115,6 +124,8 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.IRModule, "replace_global_vars", renamed),
     (tir.PrimFunc, "with_attr", with_attr),
     (tir.PrimFunc, "attrs", property(attrs)),
+    (tir.PrimFunc, "body", property(body)),
+    (tir.Allocate, "body", property(allocate_body)),
     (tir.PrimFunc, "ret_type", property(ret_type)),
     (tir.PrimFunc, "__getattr__", name_of_function),
     (te.ComputeOp, "attrs", property(attrs_of_op)),

@@ -48,6 +48,26 @@ def specialize(func: Any, param_map: Any) -> Any:
         raise BadArgument(str(error)) from error
 
 
+_core_body: Any = vars(tir.PrimFunc)["body"]
+_core_allocate_body: Any = vars(tir.Allocate)["body"]
+
+
+def body(func: Any) -> Any:
+    """Return the body without the declarations of pointer parameters, which functions get."""
+    found = _core_body.__get__(func)
+    while isinstance(found, tir.DeclBuffer) and any(map(found.buffer.data.same_as, func.params)):
+        found = found.body
+    return found
+
+
+def allocate_body(node: Any) -> Any:
+    """Return the body without the declaration of the memory as a buffer."""
+    found = _core_allocate_body.__get__(node)
+    while isinstance(found, tir.DeclBuffer) and found.buffer.data.same_as(node.buffer_var):
+        found = found.body
+    return found
+
+
 _core_with_attr: Any = tir.PrimFunc.with_attr
 
 

@@ -31,12 +31,23 @@ _MARKS: dict[str, dict[str, str | None]] = {
         "explicit_unroll": "pragma_unroll_explicit",
         "auto_max_depth": None,  # Of loops inside each other, the innermost alone is unrolled so.
     },
+    "tir.Simplify": dict.fromkeys(
+        # All of these are always done.
+        ("transitively_prove_inequalities", "apply_constraints_to_boolean_branches")
+    ),
     "tir.LoopPartition": {
         "partition_const_loop": "pragma_loop_partition_hint",
         "no_unroll_single_iter_loop": None,  # A loop of one iteration goes with `simplify`.
     },
 }
 """The marks of statements that options of a pass amount to; None where they have no effect."""
+
+_UNMET = (
+    "convert_boolean_to_and_of_ors",
+    "propagate_knowns_to_prove_conditional",
+    "propagate_knowns_to_simplify_expressions",
+)
+"""Options of passes that may be asked for, but not to be true."""
 
 _OPTIONS = ("tir.disable_vectorize", "tir.add_lower_pass", *_MARKS)
 
@@ -74,16 +85,17 @@ class PassContext:
         for what, given in (("required_pass", required_pass), ("disabled_pass", disabled_pass)):
             if given:
                 raise MissingName(f"tvm.transform.PassContext.{what}")
-        for name in config or {}:
+        config = {name.replace("tirx.", "tir."): each for name, each in (config or {}).items()}
+        for name in config:
             if name not in _OPTIONS:
                 raise MissingName(f"tvm.transform.PassContext.config[{name!r}]")
         for each, marks in _MARKS.items():
-            for name in (config or {}).get(each, ()):
-                if name not in marks:
+            for name, value in dict(config.get(each, {})).items():
+                if name not in marks and (value or name not in _UNMET):
                     raise MissingName(f"tvm.transform.PassContext.config[{each!r}][{name!r}]")
         self.opt_level = opt_level
         self.instruments: list[Any] = list(instruments or ())
-        self.config: dict[str, Any] = dict(config or {})
+        self.config: dict[str, Any] = config
         self.buffer_options: dict[str, Any] = {}
 
     @staticmethod
@@ -142,7 +154,7 @@ def marked_as_asked(module: Any, option: str) -> Any:
     asked = {
         mark: int(value)
         for name, value in PassContext.current().config.get(option, {}).items()
-        if (mark := _MARKS.get(option, {})[name])
+        if (mark := _MARKS.get(option, {}).get(name))
     }
     if not asked:
         return module

@@ -30,6 +30,7 @@ from .iter_affine_map import (
     IterSplitExpr,
     IterSumExpr,
     normalize_iter_map_to_expr,
+    subspace_divide,
 )
 from .pattern import detect_common_subexpr
 
@@ -73,6 +74,7 @@ __all__ = [
     "pattern",
     "solve_linear_equations",
     "solve_linear_inequalities",
+    "subspace_divide",
 ]
 
 __getattr__ = other_names("tvm.arith", loopsmith.arith)

@@ -151,7 +151,8 @@ class Analyzer(core.Analyzer):
 
     def can_prove_equal(self, lhs: Any, rhs: Any) -> bool:
         """Return whether two expressions are known to be equal; a text is equal to none."""
-        return super().can_prove_equal(_node(lhs), _node(rhs))
+        types = [each.dtype for each in (lhs, rhs) if isinstance(each, tir.Expr)]
+        return super().can_prove_equal(*(_node(each, *types[:1]) for each in (lhs, rhs)))
 
 
 _TRUNCATING: dict[type, Any] = {tir.FloorDiv: tir.Div, tir.FloorMod: tir.Mod}
@@ -183,8 +184,8 @@ def _with_less(expr: Any) -> Any:
     return tir.rewrite(expr, after=turned)
 
 
-def _node(value: Any) -> Any:
-    return ls.tir.const(value) if isinstance(value, (bool, int, float)) else value
+def _node(value: Any, *dtype: Any) -> Any:
+    return ls.tir.const(value, *dtype) if isinstance(value, (bool, int, float)) else value
 
 
 __getattr__ = other_names("tvm.arith.analyzer", core)

@@ -17,6 +17,7 @@ __all__ = [
     "IterSplitExpr",
     "IterSumExpr",
     "normalize_iter_map_to_expr",
+    "subspace_divide",
 ]
 
 IterMark = core.IterMark
@@ -51,11 +52,15 @@ def same_iter_map(lhs: Any, rhs: Any) -> bool:
     return ls.structural_equal(lhs, rhs)
 
 
+def _rank(part: Any) -> float:
+    return int(part.scale) if isinstance(part.scale, tir.IntImm) else float("inf")
+
+
 def normalize_iter_map_to_expr(expr: Any) -> Any:
     """Return a sum of digits as an expression, each digit times its scale."""
     if isinstance(expr, core.IterSumExpr):
         total: Any = None
-        for part in expr.args:
+        for part in sorted(expr.args, key=_rank, reverse=True):
             value = normalize_iter_map_to_expr(part)
             total = value if total is None else total + value
         base = expr.base
@@ -71,6 +76,22 @@ def normalize_iter_map_to_expr(expr: Any) -> Any:
             value = tir.floormod(value, expr.extent)
         return value if analyzer.can_prove_equal(expr.scale, 1) else value * expr.scale
     return expr
+
+
+class _Condition:
+    """What holds of the iterators outside or inside of a subspace, in the place of a mark."""
+
+    def __init__(self, extent: Any) -> None:
+        self.source, self.extent = 1, extent
+
+
+def subspace_divide(*args: Any, **options: Any) -> list[Any]:
+    """Divide bindings in two; the last row has the conditions as extents of marks."""
+    parts = core.subspace_divide(*args, **options)
+    if not parts:
+        return []
+    *rows, conditions = parts
+    return [*rows, tuple(map(_Condition, conditions))]
 
 
 __getattr__ = other_names("tvm.arith.iter_affine_map", core)

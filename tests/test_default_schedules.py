@@ -518,7 +518,8 @@ def test_masks_of_padded_windows_are_constants(size: int, window: int):
 
 def test_a_nest_of_open_sizes_is_proved_to_run_at_once() -> None:
     rows, columns, depth = te.size_var("rows"), te.size_var("columns"), te.size_var("depth")
-    for shape in [(rows, columns), (rows, columns, depth), (50000, 50000)]:
+    open_sizes = [(rows, columns), (rows, columns, depth), (rows, 50000), (rows, 4, 50000)]
+    for shape in [*open_sizes, (50000, 50000)]:
         a = te.placeholder(shape, name="A")
         doubled = te.compute(shape, lambda *at, a=a: a(*at) * 2.0, name="B")
         trace = str(ls.default_schedule(te.create_prim_func([a, doubled])).trace)

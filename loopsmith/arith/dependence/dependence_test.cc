@@ -36,6 +36,21 @@ TEST(dependence, casts_to_narrower_types_may_lose_values) {
   EXPECT_NE(written(cast(i32, w * int_imm(i64, std::int64_t{1} << 32))), "proved");
 }
 
+TEST(dependence, guards_say_that_casts_lose_nothing) {
+  Program p;
+  const auto w = var("w", i64), n = var("n", i64);
+  const auto written = [&](const Expr& index, std::int64_t limit) {
+    const Stmt body = store(p.x, load(p.y, {0}), {index});
+    const Stmt guarded = make(IfThenElse{.condition = w < int_imm(i64, limit), .then_case = body});
+    Dependences d(for_loop(w, int_imm(i64, 0), n, guarded));
+    return text_of(d.parallelizable(w));
+  };
+  const std::int64_t more = std::int64_t{1} << 32;
+  EXPECT_EQ(written(cast(i32, w), 1000), "proved");
+  EXPECT_EQ(written(cast(i32, floordiv(w, 3)) * 3 + cast(i32, floormod(w, 3)), more), "proved");
+  EXPECT_NE(written(cast(i32, w), 2 * more), "proved");
+}
+
 TEST(dependence, what_the_first_iterations_do_is_seen_without_an_exact_question) {
   Program p;
   Dependences d(p.loop(p.i, 99, p.loop(p.j, 9, store(p.x, load(p.x, {p.i}), {p.i + 1}))));

@@ -39,7 +39,7 @@ class Extractor {
  public:
   Extractor(Program& program, const std::vector<Ptr<Buffer>>& local,
             const std::vector<Ptr<Buffer>>& shared, const KnownValues& known)
-      : program_(program), forms_(program), shared_(shared) {
+      : program_(program), forms_(program, guards_), shared_(shared) {
     for (const Ptr<Buffer>& buffer : local) allocate(buffer->data);
     for (const auto& [variable, value] : known) {
       forms_.bind(variable, Linear{value});
@@ -379,22 +379,30 @@ class Extractor {
 
   void visit_block(const Stmt& stmt, const BlockRealize& realize) {
     const bool is_outermost = block_ < 0;
-    if (is_outermost) enter_block(stmt, realize);
+    if (is_outermost) {
+      block_ = static_cast<int>(program_.blocks.size());
+      program_.blocks.push_back({stmt, static_cast<int>(loops_.size()), {}});
+      program_.blocks.back().started = empty_reductions_.started_by(*realize.block);
+    }
     std::vector<Expr> values = realize.iter_values;
     values.push_back(realize.predicate);
     read_all(stmt, values);
     const Block& block = *realize.block;
-    const std::size_t surroundings = surroundings_.size();
-    for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
-      bind(block.iter_vars[i]->var, realize.iter_values[i]);
-    }
     for (const auto& buffer : block.alloc_buffers) {
       if (!is_shared(buffer->data)) allocate(buffer->data);
     }
     for (const auto& match : block.match_buffers) memories_.match(*match);
     const Block* around = std::exchange(inner_, &block);
     under(realize.predicate, true, [&] {
-      if (is_outermost) program_.blocks.back().is_exact = inexact_ == 0 && !may_have_returned_;
+      const std::size_t surroundings = surroundings_.size();
+      for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
+        bind(block.iter_vars[i]->var, realize.iter_values[i]);
+      }
+      if (is_outermost) {
+        PlacedBlock& placed = program_.blocks.back();
+        for (const Expr& value : realize.iter_values) placed.axes.push_back(forms_.linear(value));
+        placed.is_exact = inexact_ == 0 && !may_have_returned_;
+      }
       const std::optional<Reduction> outer = reduction_;
       if (!is_nothing(block.init)) {
         reduction_ = Reduction{reductions_++, {}, declared_reduction_of(block).has_value()};
@@ -409,18 +417,10 @@ class Extractor {
       }
       visit(block.body);
       reduction_ = outer;
+      surroundings_.resize(surroundings);
     });
-    surroundings_.resize(surroundings);
     inner_ = around;
     if (is_outermost) block_ = -1;
-  }
-
-  void enter_block(const Stmt& stmt, const BlockRealize& realize) {
-    block_ = static_cast<int>(program_.blocks.size());
-    PlacedBlock placed{stmt, static_cast<int>(loops_.size()), {}};
-    for (const Expr& value : realize.iter_values) placed.axes.push_back(forms_.linear(value));
-    placed.started = empty_reductions_.started_by(*realize.block);
-    program_.blocks.push_back(std::move(placed));
   }
 
   void visit_init(const Block& block) {
@@ -452,12 +452,12 @@ class Extractor {
 
  private:
   Program& program_;
+  std::vector<Clause> guards_;
   Linearizer forms_;
   const std::vector<Ptr<Buffer>>& shared_;
   std::vector<int> loops_;
   int block_ = -1;                ///< The outermost block around what is read,
   const Block* inner_ = nullptr;  ///< and the innermost.
-  std::vector<Clause> guards_;
   std::vector<Context> surroundings_;
   std::vector<Choice> choices_;
   int choice_count_ = 0;

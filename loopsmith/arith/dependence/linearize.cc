@@ -2,6 +2,8 @@
 #include "loopsmith/arith/dependence/linearize.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <numeric>
 #include <utility>
 
 #include "loopsmith/arith/dependence/delinearize.h"
@@ -108,6 +110,56 @@ std::optional<Linear> Linearizer::divide(const Linear& dividend, std::int64_t di
   return sum(whole, linear_of(symbol));
 }
 
+bool Linearizer::fits(const Linear& form, DataType type) const {
+  const auto below = sum(Linear{max_int(type)}, form, -1);
+  const auto above = sum(form, Linear{min_int(type)}, -1);
+  return below && above && is_known(*below) && is_known(*above);
+}
+
+bool Linearizer::is_known(Linear form) const {
+  // Sizes have values of their types.
+  const auto is_never_negative = [&](const Linear& sum_of_symbols) {
+    Interval least = arith::point(sum_of_symbols.constant);
+    for (const Term& term : sum_of_symbols.terms) {
+      const SymbolInfo& info = program_.symbols[static_cast<std::size_t>(term.symbol)];
+      Interval range = info.range;
+      if (info.source.defined()) {
+        range.min_value = std::max(range.min_value, min_int(info.source.dtype()));
+        range.max_value = std::min(range.max_value, max_int(info.source.dtype()));
+      }
+      least = arith::add(least, arith::multiply(range, arith::point(term.coefficient)));
+    }
+    return least.min_value >= 0;
+  };
+  if (is_never_negative(form)) return true;
+  // What is rounded down, q, has d * q <= x and x <= d * q + d - 1.
+  for (std::size_t i = 0; i < form.terms.size(); ++i) {
+    const auto [symbol, factor] = form.terms[i];
+    const SymbolInfo& info = program_.symbols[static_cast<std::size_t>(symbol)];
+    if (info.kind != SymbolKind::quotient) continue;
+    const std::int64_t common = std::gcd(factor, info.divisor);
+    auto least = product(form, info.divisor / common);
+    if (least) least = sum(*least, linear_of(symbol), -least->coefficient(symbol));
+    if (least) least = sum(*least, info.dividend, factor / common);
+    if (least && factor > 0) least = sum(*least, Linear{info.divisor - 1}, -(factor / common));
+    return least && is_known(*std::move(least));
+  }
+  return std::ranges::any_of(guards_, [&](const Clause& clause) {
+    return clause.size() == 1 && std::ranges::any_of(clause[0], [&](const Constraint& guard) {
+             // Without the symbol that both have with the same sign, the form is no more than it
+             // was.
+             return std::ranges::any_of(form.terms, [&](const Term& term) {
+               const std::int64_t factor = guard.form.coefficient(term.symbol);
+               if (factor == 0 || (factor > 0) != (term.coefficient > 0)) return false;
+               const auto scaled = product(form, std::abs(factor));
+               const auto rest =
+                   scaled ? sum(*scaled, guard.form, -std::abs(term.coefficient)) : std::nullopt;
+               return rest && is_never_negative(*rest);
+             });
+           });
+  });
+}
+
 std::optional<Linear> Linearizer::larger(const Linear& a, const Linear& b) {
   const auto difference = sum(a, b, -1);
   if (!difference) return std::nullopt;
@@ -189,11 +241,9 @@ std::optional<Linear> Linearizer::read(const Expr& expr) {
   if (const auto* cast = expr.as<Cast>()) {
     auto inside = part(cast->value);
     // What does not fit into the narrower type becomes another value.
-    if (!inside || cast->value.dtype().bits <= cast->dtype.bits) return inside;
-    const Interval range = program_.range(*inside);
-    const bool fits =
-        range.min_value >= min_int(cast->dtype) && range.max_value <= max_int(cast->dtype);
-    return fits ? std::move(inside) : std::nullopt;
+    const bool is_narrower = cast->value.dtype().bits > cast->dtype.bits;
+    if (!inside || (is_narrower && !fits(*inside, cast->dtype))) return std::nullopt;
+    return inside;
   }
   if (is_likely(expr)) return part(expr.as<Call>()->args[0]);
   if (expr.is<Max>() || expr.is<Min>()) return extreme(expr);

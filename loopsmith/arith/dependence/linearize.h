@@ -13,7 +13,9 @@ namespace loopsmith::dependence {
 /// Makes the symbols of a program while it reads expressions.
 class Linearizer {
  public:
-  explicit Linearizer(Program& program) : program_(program) {}
+  /// `guards` hold wherever an expression is read.
+  Linearizer(Program& program, const std::vector<Clause>& guards)
+      : program_(program), guards_(guards) {}
 
   /// From here on, `variable` is this form; nothing: a value that is not linear.
   void bind(const Ptr<Var>& variable, std::optional<Linear> value);
@@ -50,6 +52,10 @@ class Linearizer {
   std::optional<Linear> part(const Expr& expr);
   std::optional<Linear> read(const Expr& expr);
   std::optional<Linear> divide(const Linear& dividend, std::int64_t divisor);
+  /// True when a value of that form is one of the type.
+  bool fits(const Linear& form, DataType type) const;
+  /// True when the guards, or the ranges of symbols, say that the form is 0 or more.
+  bool is_known(Linear form) const;
   std::optional<Linear> larger(const Linear& a, const Linear& b);
   std::optional<Linear> extreme(const Expr& expr);
   std::optional<Linear> parameter(const Expr& expr);
@@ -60,6 +66,7 @@ class Linearizer {
   std::optional<Polynomial> stride(const Expr& expr);
 
   Program& program_;
+  const std::vector<Clause>& guards_;
   std::unordered_map<const Object*, std::optional<Linear>> values_;
   std::unordered_map<const Object*, Polynomial> polynomials_;  ///< Of those that are not linear.
   std::unordered_map<Ref, Symbol, StructuralHash, StructuralEqual> parameters_;

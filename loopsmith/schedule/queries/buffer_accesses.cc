@@ -11,6 +11,19 @@
 namespace loopsmith {
 namespace {
 
+/// Visits what a block has itself, all but its body and the buffers that it defines.
+template <class Realize, class Inside, class Visit>
+void visit_own_parts(Realize& realize, Inside& block, const Visit& visit) {
+  for (auto& value : realize.iter_values) visit(value);
+  visit(realize.predicate);
+  for (auto& axis : block.iter_vars) visit(axis);
+  // What a region is may be said by indices that are read.
+  for (auto& region : block.reads) visit(region);
+  for (auto& region : block.writes) visit(region);
+  for (auto& match : block.match_buffers) visit(match);
+  if (block.init) visit(block.init);
+}
+
 class Finder {
  public:
   Finder(const Schedule& schedule, const Buffer& buffer) : schedule_(schedule), buffer_(buffer) {}
@@ -44,16 +57,11 @@ class Finder {
     if (object.kind == kind_of<SeqStmt> || object.kind == kind_of<PrimFunc>) return;
     if (object.kind == kind_of<BlockRealize>) {
       const auto& realize = static_cast<const BlockRealize&>(object);
-      for (const Expr& value : realize.iter_values) look_into(value);
-      look_into(realize.predicate);
       const Block& block = *realize.block;
-      for (const auto* regions : {&block.reads, &block.writes}) {
-        for (const auto& region : *regions) found_ |= region->buffer.get() == &buffer_;
-      }
+      visit_own_parts(realize, block, [&](const auto& part) { look_into(part); });
       for (const auto& match : block.match_buffers) {
-        if (match->source->buffer.get() == &buffer_) found_ = uses.by_view = true;
+        uses.by_view |= match->source->buffer.get() == &buffer_;
       }
-      if (block.init) look_into(block.init);
       return;
     }
     for (const FieldInfo& field : node_info(object).fields) {
@@ -161,9 +169,9 @@ class Changer {
     Object& object = schedule_.edit(node);
     if (object.kind == kind_of<BlockRealize>) {
       auto& realize = static_cast<BlockRealize&>(object);
-      for (Expr& value : realize.iter_values) value = rewrite_(value);
-      realize.predicate = rewrite_(realize.predicate);
-      change_block(const_cast<Block&>(*realize.block));
+      auto& block = const_cast<Block&>(*realize.block);
+      visit_own_parts(realize, block, [&](auto& part) { part = rewrite_(part); });
+      change_regions(block);
     } else if (object.kind != kind_of<SeqStmt>) {
       change_fields(object);
     }
@@ -191,16 +199,6 @@ class Changer {
         for (Ref& ref : field.refs(object)) renew(ref);
       }
     }
-  }
-
-  void change_block(Block& block) {
-    // What a region is may be said by indices that are read.
-    for (auto* regions : {&block.reads, &block.writes}) {
-      for (auto& region : *regions) region = rewrite_(region);
-    }
-    change_regions(block);
-    for (auto& axis : block.iter_vars) axis = rewrite_(axis);
-    if (block.init) block.init = rewrite_(block.init);
   }
 
   void change_regions(Block& block) {

@@ -25,10 +25,14 @@ NodeId block_inside(const Schedule& schedule, NodeId node, NodeId loop) {
   return no_node;
 }
 
-/// True when the bindings or the condition of a block use the buffer.
+/// True when the bindings, the domains or the condition of a block use the buffer.
 bool is_used_outside_of_body(const BlockRealize& realize, const Ptr<Buffer>& buffer) {
   const auto uses = [&](const Expr& expr) { return loads_from(expr, buffer); };
-  return uses(realize.predicate) || std::ranges::any_of(realize.iter_values, uses);
+  const auto is_bounded = [&](const Ptr<IterVar>& axis) {
+    return uses(axis->dom->min) || uses(axis->dom->extent);
+  };
+  return uses(realize.predicate) || std::ranges::any_of(realize.iter_values, uses) ||
+         std::ranges::any_of(realize.block->iter_vars, is_bounded);
 }
 
 /// The axis of a block whose value this is, and that may index the buffer there; or null. Results

@@ -72,7 +72,7 @@ def test_a_tree_is_walked_to_its_leaves(tmp_path: Path):
     leaf = tmp_path / "loopsmith" / "ir" / "detail"
     leaf.mkdir(parents=True)
     (leaf / "walk.cc").write_text('#include "loopsmith/codegen/emit.h"\n')
-    assert [problem.split(": ")[0] for problem in check_tree(tmp_path, {}, {})] == [
+    assert [problem.split(": ")[0] for problem in check_tree(tmp_path, {})] == [
         "loopsmith/ir/detail/walk.cc:1"
     ]
 
@@ -120,18 +120,11 @@ def test_this_tree_is_clean():
 def test_a_primitive_that_asks_what_the_law_answers_is_named():
     text = '#include <vector>\n#include "loopsmith/schedule/legality/legality.h"\n'
     path = "loopsmith/schedule/primitives/split.cc"
-    assert check_questions({path: text}, {}) == [
+    assert check_questions({path: text}) == [
         f"{path}:2: a primitive includes loopsmith/schedule/legality/legality.h; "
         "leave the question to the law, by a plan's `preservation`"
     ]
-    assert check_questions({"loopsmith/schedule/fixes/loops.cc": text}, {}) == []
-
-
-def test_a_primitive_that_asks_no_more_leaves_the_exceptions():
-    asking = {"split": ("schedule/legality/legality",)}
-    assert check_questions({"loopsmith/schedule/primitives/split.cc": ""}, asking) == [
-        "split does not include schedule/legality/legality any more; take it from ASKING"
-    ]
+    assert check_questions({"loopsmith/schedule/fixes/loops.cc": text}) == []
 
 
 def joined(*sources: str, folder: str = "ir") -> list[str]:

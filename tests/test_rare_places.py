@@ -131,3 +131,48 @@ for i in range(1):
         D[0 - vi] = T.int64(0)
 """
     assert outcome("", body, lambda sch: sch.pad_axes("D", [2])) == "axes_index_outputs"
+
+
+def test_a_layout_reaches_what_says_the_domains_of_a_block():
+    body = """
+P = T.alloc_buffer((4,), "int32")
+for i in range(4):
+    with T.block("P"):
+        v = T.axis.spatial(4, i)
+        P[v] = 2 + v % 2
+for i in range(4):
+    for j in range(P[i]):
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            vj = T.axis.spatial(P[i], j)
+            C[vi, vj] = A[vi, vj] * 2
+"""
+    parameters = 'A: T.Buffer((4, 4), "int32"), C: T.Buffer((4, 4), "int32")'
+
+    def steps(sch: tir.Schedule) -> None:
+        sch.set_layout("P", lambda i: (i // 2, i % 2))
+        ls.build(sch.func)
+
+    assert outcome(parameters, body, steps) == "same"
+
+
+def test_a_record_of_parts_does_not_depend_on_what_was_asked():
+    body = """
+for i in T.parallel(8):
+    for j in range(i + 1):
+        C[i] = C[i] + A[j]
+"""
+    parameters = 'A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")'
+    found = []
+
+    def steps(sch: tir.Schedule) -> None:
+        asked = bool(found)
+        if asked:  # Is tried on a copy, and looks at the parallel loop again.
+            sch.can_apply("set_layout", "A", lambda i: (i // 2, i % 2))
+        sch.inspect_split("i", 3)
+        found.append(sch.func)
+
+    for _ in range(2):
+        assert outcome(parameters, body, steps) == "same"
+    assert "own_elements" in found[0].script()
+    ls.assert_structural_equal(*found)

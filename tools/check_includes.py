@@ -6,8 +6,8 @@ The order is the one of the `loopsmith_floor` lines of CMakeLists.txt: a floor m
 and what it links, directly or through others. A header all.h includes what the patterns of its
 `loopsmith_include_all` line say. A component is a header with its source; includes of
 components make no circle, but for those that BACK_ARROWS states. Primitives ask nothing of meaning:
-they include nothing of QUESTIONS but what ASKING states. No two sources of a floor define a name
-that one of them has for itself: see joined_names.py.
+they include nothing of QUESTIONS. No two sources of a floor define a name that one of them has for
+itself: see joined_names.py.
 """
 
 from __future__ import annotations
@@ -59,12 +59,14 @@ QUESTIONS = (
     "arith/dependence/dependence",
     "schedule/legality/atomic_updates",
     "schedule/legality/block_axes",
+    "schedule/legality/common_updates",
     "schedule/legality/concurrent_loops",
     "schedule/legality/legality",
     "schedule/legality/nest_memory",
     "schedule/legality/partial_results",
     "schedule/legality/plan_legality",
     "schedule/legality/private_memory",
+    "schedule/legality/recurrence_inputs",
     "schedule/legality/reduction_fission",
     "schedule/legality/repeated_reductions",
     "schedule/legality/shared_tiles",
@@ -73,15 +75,7 @@ QUESTIONS = (
     "schedule/queries/access_relations",
     "schedule/queries/input_invariance",
     "schedule/queries/must_write_region",
-    "schedule/queries/recurrence",
 )
-
-# Primitives that still ask for themselves. Each that comes under the law leaves the list.
-ASKING: dict[str, tuple[str, ...]] = {
-    "parallel_scan": ("schedule/queries/recurrence",),
-    "privatize": ("arith/dependence/dependence", "schedule/queries/must_write_region"),
-    "reindex": ("schedule/queries/must_write_region",),
-}
 
 INCLUDE_ALL = re.compile(r"^\s*loopsmith_include_all\(([^)]*)\)", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
@@ -184,41 +178,25 @@ def check_circles(
     return problems
 
 
-def check_questions(
-    files: Mapping[str, str], asking: Mapping[str, tuple[str, ...]] = ASKING
-) -> list[str]:
-    """Return the primitives that ask what the law is to answer, and exceptions without use."""
-    found: dict[str, set[str]] = {name: set() for name in asking}
+def check_questions(files: Mapping[str, str]) -> list[str]:
+    """Return the primitives that ask what the law is to answer."""
     problems = []
     for path, text in files.items():
-        component = component_of(path)
-        if not component.startswith("schedule/primitives/"):
+        if not component_of(path).startswith("schedule/primitives/"):
             continue
-        name = component.removeprefix("schedule/primitives/")
         for match in INCLUDE.finditer(text):
-            question = component_of(match[2])
-            if question not in QUESTIONS:
-                continue
-            found.setdefault(name, set()).add(question)
-            if question not in asking.get(name, ()):
+            if component_of(match[2]) in QUESTIONS:
                 where = f"{path}:{text.count(chr(10), 0, match.start(2)) + 1}"
                 problems.append(
                     f"{where}: a primitive includes {match[2]}; leave the question to the law, "
                     "by a plan's `preservation`"
                 )
-    for name, questions in asking.items():
-        problems += [
-            f"{name} does not include {question} any more; take it from ASKING"
-            for question in questions
-            if question not in found[name]
-        ]
     return problems
 
 
 def check_tree(
     root: Path,
     back_arrows: Mapping[str, tuple[str, ...]] = BACK_ARROWS,
-    asking: Mapping[str, tuple[str, ...]] = ASKING,
 ) -> list[str]:
     """Return what is wrong with the includes of all sources under root/loopsmith."""
     cmake_lists = (root / "CMakeLists.txt").read_text()
@@ -241,7 +219,7 @@ def check_tree(
     return (
         problems
         + check_circles(product, back_arrows, include_all)
-        + check_questions(product, asking)
+        + check_questions(product)
         + check_joined_names(files)
     )
 

@@ -180,10 +180,11 @@ using ConflictOf = std::optional<Refusal>(const Schedule&, LoopRV, OwnMemory&);
 /// True when the loop ran its iterations at once before in spite of such a conflict.
 bool had_conflict(const Schedule& before, LoopRV loop, ConflictOf& conflict_of) {
   bool had = false;
-  OwnMemory memory(before);
-  each_concurrent_loop(before, nullptr, [&](LoopRV other) {
+  const Schedule asked = before.snapshot();  // Which learns what is found, and forgets it.
+  OwnMemory memory(asked);
+  each_concurrent_loop(asked, nullptr, [&](LoopRV other) {
     if (other.index != loop.index) return true;
-    had = conflict_of(before, other, memory).has_value();
+    had = conflict_of(asked, other, memory).has_value();
     return false;
   });
   return had;

@@ -6,10 +6,12 @@
 #include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/schedule/legality/atomic_updates.h"
+#include "loopsmith/schedule/legality/common_updates.h"
 #include "loopsmith/schedule/legality/concurrent_loops.h"
 #include "loopsmith/schedule/legality/dependence_cache.h"
 #include "loopsmith/schedule/legality/partial_results.h"
 #include "loopsmith/schedule/legality/reassociation.h"
+#include "loopsmith/schedule/legality/recurrence_inputs.h"
 #include "loopsmith/schedule/legality/shared_tiles.h"
 #include "loopsmith/schedule/legality/statement_order.h"
 #include "loopsmith/schedule/queries/analysis.h"
@@ -153,6 +155,50 @@ std::optional<Refusal> refuse_by_order(const Schedule& schedule, ExpandScalarPla
   Dependences dependences(under_path_condition(schedule, nest), {.local_buffers = {plan.buffer}});
   if (dependences.may_be_private(schedule.get(plan.loop).loop_var, plan.buffer)) return {};
   return Refusal{&iterations_write_first, {Argument(plan.loop), Argument(Ref(plan.buffer))}};
+}
+
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, PrivatizePlan& plan) {
+  if (plan.updated.empty()) {
+    for (const Ptr<Buffer>& buffer : updated_in_common(schedule, plan.loop)) {
+      auto found = updated_buffer(schedule, plan.loop, buffer);
+      if (auto* refusal = std::get_if<Refusal>(&found)) return std::move(*refusal);
+      plan.updated.push_back(std::get<UpdatedBuffer>(std::move(found)));
+    }
+    if (plan.updated.empty()) return Refusal{&loop_updates_in_common, {Argument(plan.loop)}};
+  }
+  for (UpdatedBuffer& one : plan.updated) {
+    one.may_be_unset = !schedule.as<PrimFunc>(one.owner) &&
+                       !is_set_before(schedule, plan.loop, one.owner, one.buffer);
+    const bool rounds = one.combiner == Combiner::sum || one.combiner == Combiner::product;
+    if (rounds && one.buffer->dtype.is_float()) {
+      plan.reordered_reduction = Argument(one.buffer->name);
+    }
+  }
+  return {};
+}
+
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, ParallelScanPlan& plan) {
+  if (const auto changed = changed_input(plan.recurrence, plan.stores)) {
+    return Refusal{&recurrence_inputs_stay, {Argument(plan.loop), Argument((*changed)->name)}};
+  }
+  Schedule after = schedule.snapshot();
+  const Handles<LoopRV> loops = cut_into_parts(after, plan);
+  for (const LoopRV each : {loops[0], loops[2]}) {
+    if (auto refusal = parallel.refusal_of(after, {.loop = each})) {
+      return in_terms_of(plan.loop, *std::move(refusal));
+    }
+  }
+  return {};
+}
+
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, InspectSplitPlan& plan) {
+  if (schedule.get(plan.loop).kind != ForKind::parallel) return {};
+  // What a step records is a matter of the program, not of what was asked about it before.
+  Schedule unknown = schedule.snapshot();
+  unknown.known_facts().clear();
+  plan.has_own_elements =
+      carried_by(unknown, plan.loop, Concurrency::in_threads).verdict.is_proved();
+  return {};
 }
 
 // ---- Blocks ----

@@ -6,8 +6,11 @@
 #include "loopsmith/schedule/legality/concurrent_loops.h"
 #include "loopsmith/schedule/primitives/distribute.h"
 #include "loopsmith/schedule/primitives/expand_scalar.h"
+#include "loopsmith/schedule/primitives/inspect_split.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/merge_siblings.h"
+#include "loopsmith/schedule/primitives/parallel_scan.h"
+#include "loopsmith/schedule/primitives/privatize.h"
 #include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/reorder_statements.h"
 #include "loopsmith/schedule/primitives/tensorize.h"
@@ -29,6 +32,12 @@ std::optional<Refusal> refuse_by_order(const Schedule& schedule, MergeSiblingsPl
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, LoopKindPlan& plan);
 /// No iteration reads what another one has left in the buffer.
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, ExpandScalarPlan& plan);
+/// Finds what iterations update in common, and whether it has values before.
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, PrivatizePlan& plan);
+/// What the recurrence reads stays, and the parts may run at once.
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, ParallelScanPlan& plan);
+/// Finds out whether iterations that run at once never meet, by the program alone.
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, InspectSplitPlan& plan);
 /// Instances of the block may run in any order.
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, TransformBlockLayoutPlan& plan);
 /// Loops that run at once still may. Of an implementation, which may do anything, it is known that

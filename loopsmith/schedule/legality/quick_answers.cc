@@ -16,6 +16,8 @@
 #include "loopsmith/schedule/queries/input_invariance.h"
 #include "loopsmith/schedule/queries/jumps.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
+#include "loopsmith/schedule/queries/must_write_region.h"
+#include "loopsmith/schedule/rewrites/cache_coverage.h"
 
 namespace loopsmith {
 namespace {
@@ -248,6 +250,14 @@ bool computes_alone(const Schedule& schedule, NodeId nest, BlockRV block, const 
   const auto first = std::ranges::find(loops, schedule.loop_at(nest));
   return first != loops.end() &&
          reads_what_it_started(schedule, block, buffer, std::span(first, loops.end()));
+}
+
+bool computes_throughout(const Schedule& schedule, const CacheSubject& subject, BlockRV block,
+                         NodeId nest, const std::vector<Ptr<IterVar>>& axes,
+                         const ScopeAccesses& uses) {
+  return writes_each_once(schedule, block, uses) &&
+         !continues_reduction(schedule, subject.scope, block) &&
+         stores_throughout(schedule, nest, subject.selected.buffer, axes);
 }
 
 bool starts_before_loop(const Schedule& schedule, BlockRV handle, LoopRV loop,

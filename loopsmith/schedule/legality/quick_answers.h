@@ -8,6 +8,7 @@
 
 #include "loopsmith/schedule/queries/iteration_instances.h"
 #include "loopsmith/schedule/queries/scope_accesses.h"
+#include "loopsmith/schedule/rewrites/cache_block.h"
 
 namespace loopsmith {
 
@@ -106,6 +107,15 @@ bool is_finished_in(const Schedule& schedule, BlockRV block, const Buffer& buffe
 /// computes a copy of the box that is written back right after it.
 bool computes_alone(const Schedule& schedule, NodeId nest, BlockRV block, const Ptr<Buffer>& buffer,
                     const ScopeAccesses& uses);
+
+/// Does a nest compute what it writes of the subject for all values of some axes of a block inside?
+///
+/// Lemma. Let the block write each of its elements once, and start its reductions in the nest. If
+/// the nest stores, whenever it is run, with every combination of values of the axes in their
+/// domains, what a copy holds for these values after the nest was computed there.
+bool computes_throughout(const Schedule& schedule, const CacheSubject& subject, BlockRV block,
+                         NodeId nest, const std::vector<Ptr<IterVar>>& axes,
+                         const ScopeAccesses& uses);
 
 /// May the init of a reduction block run before a loop around it, once for each result?
 ///

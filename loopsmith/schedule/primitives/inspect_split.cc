@@ -195,8 +195,6 @@ Planned<InspectSplitPlan> plan_inspect_split(const Schedule& schedule,
     if (extents.empty()) return Refusal{&costs_differ, {handle, handle}};
     set_costs(plan, loop, extents);
   }
-  plan.has_own_elements = loop.kind == ForKind::parallel &&
-                          schedule.known_facts().has_independent_iterations(arguments.loop);
   return plan;
 }
 

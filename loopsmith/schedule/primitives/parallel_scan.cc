@@ -17,59 +17,6 @@
 namespace loopsmith {
 namespace {
 
-/// A buffer that the recurrence reads, or another statement uses of its values, and that the loop
-/// writes at another time.
-std::optional<Ptr<Buffer>> changed_input(const ParallelScanPlan& plan) {
-  const Recurrence& recurrence = plan.recurrence;
-  const auto holds_values = [&](const Ptr<Buffer>& buffer) {
-    return std::ranges::any_of(recurrence.carried, [&](const CarriedValue& each) {
-      return each.buffer->data.same_as(buffer->data);
-    });
-  };
-  const auto is_written = [&](const Ptr<Buffer>& buffer) {
-    return std::ranges::any_of(plan.stores, [&](const Stmt& stmt) {
-      return stmt.as<BufferStore>()->buffer->data.same_as(buffer->data);
-    });
-  };
-  Analyzer analyzer;
-  // What an iteration replaces in the end is read before.
-  const auto is_own_element = [&](const BufferLoad& load) {
-    const CarriedValue& own = recurrence.carried[0];
-    return recurrence.carried.size() == 1 && !recurrence.is_in_place &&
-           load.buffer.same_as(own.buffer) &&
-           std::ranges::equal(load.indices, own.indices, [&](const Expr& a, const Expr& b) {
-             return analyzer.can_prove_equal(a, b);
-           });
-  };
-  std::optional<Ptr<Buffer>> found;
-  for (const Expr& number : recurrence.composition->iteration) {
-    pre_order_visit(number, [&](const Ref& ref) {
-      const auto* load = ref.as<BufferLoad>();
-      if (load && is_written(load->buffer) && !is_own_element(*load)) found = load->buffer;
-      return !found;
-    });
-  }
-  std::vector<Expr> states;
-  for (const CarriedValue& each : recurrence.carried) states.emplace_back(each.state);
-  for (std::size_t i = 0; i < plan.stores.size(); ++i) {
-    const auto& store = *plan.stores[i].as<BufferStore>();
-    const bool is_another = !recurrence.has(i);
-    if (is_another && holds_values(store.buffer)) return store.buffer;
-    if (!is_another || !recurrence.is_in_place) continue;
-    // Another element of what holds the values is not kept with them.
-    std::vector<Expr> parts = store.indices;
-    parts.push_back(store.value);
-    for (const Expr& part : parts) {
-      pre_order_visit(with_states(part, recurrence, states), [&](const Ref& ref) {
-        const auto* load = ref.as<BufferLoad>();
-        if (load && holds_values(load->buffer)) found = load->buffer;
-        return !found;
-      });
-    }
-  }
-  return found;
-}
-
 bool has_calls_with_effects(const std::vector<Stmt>& stores) {
   bool found = false;
   for (const Stmt& stmt : stores) {
@@ -94,7 +41,8 @@ Stmt with_buffers(Schedule& schedule, std::uint32_t function, Stmt stmt,
   return make(BlockRealize{.block = make(std::move(block))});
 }
 
-/// The loops over parts: of the totals, of what parts start with, of the parts.
+}  // namespace
+
 Handles<LoopRV> cut_into_parts(Schedule& schedule, const ParallelScanPlan& plan) {
   const BlockRV block = block_around_or_root(schedule, schedule.node(plan.loop));
   const NodeId node = schedule.node(plan.loop);
@@ -140,8 +88,6 @@ Handles<LoopRV> cut_into_parts(Schedule& schedule, const ParallelScanPlan& plan)
   return loops;
 }
 
-}  // namespace
-
 Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
                                              const ParallelScanArguments& arguments) {
   const Argument handle(arguments.loop);
@@ -175,19 +121,9 @@ Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
         stored->reducer.defined() ? &recurrence_is_of_reducer : &recurrence_is_associative,
         {buffer}};
   }
-  if (const auto changed = changed_input(plan)) {
-    return Refusal{&recurrence_inputs_stay, {handle, Argument((*changed)->name)}};
-  }
   if (plan.recurrence.composition->rounds) plan.reordered_reduction = buffer;
   const bool needs_values_before = plan.recurrence.statement > 0;
   if (plan.tile > 0 && needs_values_before) return Refusal{&tiles_have_values_after, {handle}};
-  Schedule after = schedule.snapshot();
-  const Handles<LoopRV> loops = cut_into_parts(after, plan);
-  for (const LoopRV each : {loops[0], loops[2]}) {
-    if (auto refusal = parallel.refusal_of(after, {.loop = each})) {
-      return in_terms_of(arguments.loop, *std::move(refusal));
-    }
-  }
   return plan;
 }
 

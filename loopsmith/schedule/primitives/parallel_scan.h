@@ -87,6 +87,10 @@ inline constexpr const Condition* parallel_scan_conditions[] = {&loop_is_plain,
 Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
                                              const ParallelScanArguments& arguments);
 
+/// Puts the loops over parts in the place of the loop: of the totals, of what parts start with, of
+/// the parts.
+Handles<LoopRV> cut_into_parts(Schedule& schedule, const ParallelScanPlan& plan);
+
 /// for i in n:                 for p in parallel(parts):  total[p] = a(i) + ... of its iterations
 ///   x[i + 1] = x[i] + a(i)    for p in parts:            carry[p + 1] = carry[p] + total[p]
 ///                        =>   for p in parallel(parts):

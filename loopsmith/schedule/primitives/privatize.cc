@@ -4,85 +4,17 @@
 #include <algorithm>
 
 #include "loopsmith/arith/access_regions.h"
-#include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/legality/dependence_cache.h"
 #include "loopsmith/schedule/legality/pure_updates.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
-#include "loopsmith/schedule/queries/must_write_region.h"
-#include "loopsmith/schedule/queries/path_condition.h"
 #include "loopsmith/schedule/rewrites/cache_block.h"
 #include "loopsmith/schedule/rewrites/edits.h"
 #include "loopsmith/schedule/rewrites/iteration_dimension.h"
 
 namespace loopsmith {
 namespace {
-
-/// True when a statement before the loop is certain to write all of the buffer, which its owner
-/// allocates.
-bool is_set_before(const Schedule& schedule, NodeId loop, NodeId owner, const Ptr<Buffer>& buffer) {
-  for (NodeId node = loop; node != owner; node = schedule.at(node).parent) {
-    const NodeId parent = schedule.at(node).parent;
-    if (!schedule.as<SeqStmt>(parent)) continue;
-    for (NodeId other = schedule.at(parent).first_child; other != node;
-         other = schedule.at(other).next) {
-      const auto written = must_write_region(schedule, other, buffer);
-      if (written && covers(*written, full_region(buffer))) return true;
-    }
-  }
-  return false;
-}
-
-class Planner {
- public:
-  Planner(const Schedule& schedule, LoopRV loop)
-      : schedule_(schedule), loop_(loop), node_(schedule.node(loop)) {}
-
-  std::variant<UpdatedBuffer, Refusal> updated(const Ptr<Buffer>& buffer) const {
-    const auto fail = [&](std::string why) {
-      return Refusal{&loop_only_updates,
-                     {Argument(loop_), Argument(buffer->name), Argument(std::move(why))}};
-    };
-    const NodeId owner = owner_of(schedule_, node_, buffer);
-    if (owner == no_node) return fail("it is a view, or memory of an iteration");
-    const BufferAccesses all = uses_of(schedule_, owner, buffer);
-    if (!all.by_indices_alone() || all.by_vector) {
-      return fail("it is used through views, pointers or vectors");
-    }
-    auto combiner = only_combiner(schedule_.get(loop_).body, buffer);
-    if (auto* why = std::get_if<std::string>(&combiner)) return fail(std::move(*why));
-    std::vector<NodeId> inside = all.nodes;
-    std::erase_if(inside, [&](NodeId use) { return !is_inside(schedule_, use, node_); });
-    auto uses = uses_by_block(schedule_, loop_, inside, buffer);
-    if (!uses || std::ranges::find(inside, node_) != inside.end()) {
-      return fail("a bound, a binding or a condition reads it");
-    }
-    const bool is_parameter = schedule_.as<PrimFunc>(owner) != nullptr;
-    return UpdatedBuffer{buffer, std::get<Combiner>(combiner), *std::move(uses),
-                         !is_parameter && !is_set_before(schedule_, node_, owner, buffer)};
-  }
-
-  /// The buffers of which several iterations may update one element.
-  std::vector<Ptr<Buffer>> updated_in_common() const {
-    const NodeId nest = whole_nest(schedule_, node_);
-    Dependences dependences(under_path_condition(schedule_, nest), {});
-    std::vector<Ptr<Buffer>> found;
-    for (const CarriedDependence& one : dependences.carried(schedule_.get(loop_).loop_var)) {
-      const auto is_it = [&](const Ptr<Buffer>& other) { return other.same_as(one.buffer); };
-      if (one.is_reduction && one.buffer && std::ranges::none_of(found, is_it)) {
-        found.push_back(one.buffer);
-      }
-    }
-    return found;
-  }
-
- private:
-  const Schedule& schedule_;
-  LoopRV loop_;
-  NodeId node_;
-};
 
 /// The buffer of that name, of those that are defined around the loop.
 Ptr<Buffer> named_around(const Schedule& schedule, LoopRV loop, const BufferSelector& selector) {
@@ -119,6 +51,29 @@ Block block_of(Schedule& schedule, std::uint32_t function, std::string_view name
 
 }  // namespace
 
+std::variant<UpdatedBuffer, Refusal> updated_buffer(const Schedule& schedule, LoopRV loop,
+                                                    const Ptr<Buffer>& buffer) {
+  const auto fail = [&](std::string why) {
+    return Refusal{&loop_only_updates,
+                   {Argument(loop), Argument(buffer->name), Argument(std::move(why))}};
+  };
+  const NodeId node = schedule.node(loop), owner = owner_of(schedule, node, buffer);
+  if (owner == no_node) return fail("it is a view, or memory of an iteration");
+  const BufferAccesses all = uses_of(schedule, owner, buffer);
+  if (!all.by_indices_alone() || all.by_vector) {
+    return fail("it is used through views, pointers or vectors");
+  }
+  auto combiner = only_combiner(schedule.get(loop).body, buffer);
+  if (auto* why = std::get_if<std::string>(&combiner)) return fail(std::move(*why));
+  std::vector<NodeId> inside = all.nodes;
+  std::erase_if(inside, [&](NodeId use) { return !is_inside(schedule, use, node); });
+  auto uses = uses_by_block(schedule, loop, inside, buffer);
+  if (!uses || std::ranges::find(inside, node) != inside.end()) {
+    return fail("a bound, a binding or a condition reads it");
+  }
+  return UpdatedBuffer{buffer, owner, std::get<Combiner>(combiner), *std::move(uses)};
+}
+
 Planned<PrivatizePlan> plan_privatize(const Schedule& schedule,
                                       const PrivatizeArguments& arguments) {
   const Argument handle(arguments.loop);
@@ -140,29 +95,17 @@ Planned<PrivatizePlan> plan_privatize(const Schedule& schedule,
                      {handle, Argument("where the block around it allocates memory")}};
     }
   }
-  const Planner planner(schedule, arguments.loop);
-  std::vector<Ptr<Buffer>> buffers;
-  if (arguments.buffer) {
-    if (auto buffer = named_around(schedule, arguments.loop, *arguments.buffer)) {
-      buffers.push_back(std::move(buffer));
-    } else {
-      return Refusal{&loop_only_updates,
-                     {handle, to_argument(*arguments.buffer),
-                      Argument("no buffer of that name is defined around it")}};
-    }
-  } else {
-    buffers = planner.updated_in_common();
-    if (buffers.empty()) return Refusal{&loop_updates_in_common, {handle}};
-  }
   PrivatizePlan plan{arguments.loop};
-  for (const Ptr<Buffer>& buffer : buffers) {
-    auto found = planner.updated(buffer);
-    if (auto* refusal = std::get_if<Refusal>(&found)) return std::move(*refusal);
-    plan.updated.push_back(std::get<UpdatedBuffer>(std::move(found)));
-    const Combiner combiner = plan.updated.back().combiner;
-    const bool rounds = combiner == Combiner::sum || combiner == Combiner::product;
-    if (rounds && buffer->dtype.is_float()) plan.reordered_reduction = Argument(buffer->name);
+  if (!arguments.buffer) return plan;
+  const auto buffer = named_around(schedule, arguments.loop, *arguments.buffer);
+  if (!buffer.defined()) {
+    return Refusal{&loop_only_updates,
+                   {handle, to_argument(*arguments.buffer),
+                    Argument("no buffer of that name is defined around it")}};
   }
+  auto found = updated_buffer(schedule, arguments.loop, buffer);
+  if (auto* refusal = std::get_if<Refusal>(&found)) return std::move(*refusal);
+  plan.updated.push_back(std::get<UpdatedBuffer>(std::move(found)));
   return plan;
 }
 

@@ -22,6 +22,7 @@ struct PrivatizeArguments {
 /// A buffer that a loop only updates, always by one combiner.
 struct UpdatedBuffer {
   Ptr<Buffer> buffer;
+  NodeId owner;  ///< What defines it.
   Combiner combiner;
   UsesByBlock uses;           ///< In the loop.
   bool may_be_unset = false;  ///< It may have elements that were never written.
@@ -29,7 +30,7 @@ struct UpdatedBuffer {
 
 struct PrivatizePlan {
   LoopRV loop;
-  std::vector<UpdatedBuffer> updated;
+  std::vector<UpdatedBuffer> updated;  ///< None: those that iterations update in common.
   std::optional<Argument> reordered_reduction = {};
 };
 
@@ -43,6 +44,10 @@ inline constexpr const Condition* privatize_conditions[] = {
     &loop_is_plain,     &loop_is_serial,         &bounds_stay,       &iterations_reach_their_end,
     &bounds_are_known,  &loop_updates_in_common, &loop_only_updates, &empty_reductions_start,
     &step_keeps_results};
+
+/// What the loop updates of that buffer; a refusal where it does anything else with it.
+std::variant<UpdatedBuffer, Refusal> updated_buffer(const Schedule& schedule, LoopRV loop,
+                                                    const Ptr<Buffer>& buffer);
 
 Planned<PrivatizePlan> plan_privatize(const Schedule& schedule,
                                       const PrivatizeArguments& arguments);

@@ -9,8 +9,6 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/quick_answers.h"
-#include "loopsmith/schedule/queries/empty_reductions.h"
-#include "loopsmith/schedule/queries/must_write_region.h"
 #include "loopsmith/schedule/rewrites/cache_coverage.h"
 #include "loopsmith/schedule/rewrites/pointer_caches.h"
 
@@ -133,22 +131,15 @@ Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
   plan.nest = nest_of(schedule, plan.subject.scope, handle);
   const NodeId scope = schedule.node(plan.subject.scope);
   const ScopeAccesses uses = accesses_in_scope(schedule, scope);
-  const bool is_proved =
-      plan.subject.selected.is_write
-          ? writes_each_once(schedule, handle, uses) &&
-                is_used_apart_from(schedule, *buffer, plan.nest, uses)
-          : is_unchanged_for(schedule, *buffer, std::span(&handle, 1), plan.nest, uses);
-  plan.preservation = {scope, is_proved};
   const bool is_write = plan.subject.selected.is_write;
+  const bool is_proved =
+      is_write ? computes_throughout(schedule, plan.subject, handle, plan.nest, plan.axes, uses) &&
+                     is_used_apart_from(schedule, *buffer, plan.nest, uses)
+               : is_unchanged_for(schedule, *buffer, std::span(&handle, 1), plan.nest, uses);
+  plan.preservation = {scope, is_proved};
   plan.place = {.at = plan.nest, .around = scope, .is_after = is_write};
   if (reads_buffer(block, buffer) && writes_buffer(block, buffer)) {
     return Refusal{&consumer_does_not_write, {Argument(handle), Argument(Ref(buffer))}};
-  }
-  const bool is_complete =
-      !is_write || (stores_throughout(schedule, plan.nest, buffer, plan.axes) &&
-                    !continues_reduction(schedule, plan.subject.scope, handle));
-  if (!is_complete) {
-    return Refusal{&instances_are_complete, {Argument(handle)}};
   }
   if (const auto other = neighbour(schedule, plan)) {
     if (!copy_in_shared_loops(schedule, plan)) {
@@ -158,11 +149,7 @@ Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
     plan.preservation->is_proved = false;
   }
   // What is certain to be read has a value; of the rest, the copy must know.
-  const bool is_read = !is_write && !block.writes.empty() &&
-                       unsure_domains(schedule, handle).empty() &&
-                       !may_skip(schedule.realize(handle), buffer) &&
-                       stores_throughout(schedule, plan.nest, block.writes[0]->buffer, plan.axes);
-  if (!is_write && !is_read) {
+  if (!is_write && !is_read_throughout(schedule, plan.nest, handle, buffer, plan.axes)) {
     const bool is_apart = plan.place.at == plan.nest;
     const AffineRegion box =
         is_apart ? region_over_axes(block, *point_region(buffer, plan.indices))

@@ -109,8 +109,7 @@ TEST(reindex, refuses_what_it_cannot_follow) {
   EXPECT_EQ(error_of([&] { reindex(sch, gather, "C"); }),
             "consumer_does_not_write: reindex: block gather both reads and writes buffer C");
   EXPECT_EQ(error_of([&] { reindex(sch, half, "D"); }),
-            "instances_are_complete: reindex: block half is not known to write for all values of "
-            "its axes");
+            "nest_stands_alone: reindex: block gather uses buffer D inside the nest of block half");
   EXPECT_EQ(error_of([&] { reindex(sch, two, "X"); }),
             "block_has_the_buffer: reindex: block two reads no such buffer");
 }
@@ -265,8 +264,8 @@ TEST(reindex, copies_no_elements_that_a_loop_steps_over) {
   const BufferSelector written(0, BufferSelector::Side::write);
   Schedule sch(rows("1"));
   EXPECT_EQ(error_of([&] { reindex(sch, get_block(sch, "B"), written); }),
-            "instances_are_complete: reindex: block B is not known to write for all values of its "
-            "axes");
+            "step_keeps_results: reindex: results would change: B_reindex (v0=1) reads B_reindex, "
+            "and the value is not copied there");
   const auto func = rows("2");
   Schedule filled(func);
   reindex(filled, get_block(filled, "B"), written);

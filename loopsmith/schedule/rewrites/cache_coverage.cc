@@ -280,4 +280,12 @@ bool is_filled_for(const Schedule& schedule, const CacheSubject& subject, BlockR
   });
 }
 
+bool is_read_throughout(const Schedule& schedule, NodeId nest, BlockRV handle,
+                        const Ptr<Buffer>& buffer, const std::vector<Ptr<IterVar>>& axes) {
+  const Block& block = schedule.get(handle);
+  return !block.writes.empty() && unsure_domains(schedule, handle).empty() &&
+         !may_skip(schedule.realize(handle), buffer) &&
+         stores_throughout(schedule, nest, block.writes[0]->buffer, axes);
+}
+
 }  // namespace loopsmith

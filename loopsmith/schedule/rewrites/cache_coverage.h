@@ -36,4 +36,9 @@ bool is_written_before(const Schedule& schedule, const CacheSubject& subject,
 /// read uninitialized elements.
 bool may_skip(const BlockRealize& realize, const Ptr<Buffer>& buffer);
 
+/// True when the block in the nest is certain to read the buffer for all values of the axes: then
+/// what a copy for these values takes was written.
+bool is_read_throughout(const Schedule& schedule, NodeId nest, BlockRV block,
+                        const Ptr<Buffer>& buffer, const std::vector<Ptr<IterVar>>& axes);
+
 }  // namespace loopsmith

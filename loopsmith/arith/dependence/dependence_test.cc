@@ -51,6 +51,19 @@ TEST(dependence, guards_say_that_casts_lose_nothing) {
   EXPECT_NE(written(cast(i32, w), 2 * more), "proved");
 }
 
+TEST(dependence, shifts_by_known_numbers_are_products_and_quotients) {
+  const auto written = [](const auto& index) {
+    Program p;
+    Dependences d(p.loop(p.i, 99, store(p.x, load(p.y, {0}), {index(p.i)})));
+    return text_of(d.parallelizable(p.i));
+  };
+  EXPECT_EQ(written([](const Expr& i) { return (i << 3) + 5; }), "proved");
+  EXPECT_EQ(written([](const Expr& i) { return i >> 1; }),
+            "iteration i=0 writes X[0], iteration i=1 writes it");
+  // It loses bits of i.
+  EXPECT_NE(written([](const Expr& i) { return i << 30; }), "proved");
+}
+
 TEST(dependence, what_the_first_iterations_do_is_seen_without_an_exact_question) {
   Program p;
   Dependences d(p.loop(p.i, 99, p.loop(p.j, 9, store(p.x, load(p.x, {p.i}), {p.i + 1}))));

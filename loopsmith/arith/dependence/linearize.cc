@@ -246,6 +246,7 @@ std::optional<Linear> Linearizer::read(const Expr& expr) {
     return inside;
   }
   if (is_likely(expr)) return part(expr.as<Call>()->args[0]);
+  if (const auto* call = expr.as<Call>()) return shift(*call);
   if (expr.is<Max>() || expr.is<Min>()) return extreme(expr);
 
   const bool rounds_to_zero = expr.is<Div>() || expr.is<Mod>();
@@ -262,6 +263,19 @@ std::optional<Linear> Linearizer::read(const Expr& expr) {
   if (!quotient || !is_remainder) return quotient;
   const auto multiple = product(*quotient, b->constant);
   return multiple ? sum(*a, *multiple, -1) : std::nullopt;
+}
+
+/// By a known number of bits: a product that loses none, or a quotient that is rounded down.
+std::optional<Linear> Linearizer::shift(const Call& call) {
+  const bool is_left = call.op == op("shift_left");
+  if (!is_left && call.op != op("shift_right")) return std::nullopt;
+  const auto shifted = part(call.args[0]), bits = part(call.args[1]);
+  if (!shifted || !bits || !bits->is_constant()) return std::nullopt;
+  if (bits->constant < 0 || bits->constant >= call.dtype.bits - 1) return std::nullopt;
+  const std::int64_t factor = std::int64_t{1} << bits->constant;
+  if (!is_left) return divide(*shifted, factor);
+  auto result = product(*shifted, factor);
+  return result && fits(*result, call.dtype) ? std::move(result) : std::nullopt;
 }
 
 std::vector<Linear> Linearizer::upper_bounds(const Expr& expr, bool& is_exact) {

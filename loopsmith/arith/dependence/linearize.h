@@ -51,6 +51,7 @@ class Linearizer {
   Symbol lane_of(const Ramp& ramp, std::vector<Symbol>& locals);
   std::optional<Linear> part(const Expr& expr);
   std::optional<Linear> read(const Expr& expr);
+  std::optional<Linear> shift(const Call& call);
   std::optional<Linear> divide(const Linear& dividend, std::int64_t divisor);
   /// True when a value of that form is one of the type.
   bool fits(const Linear& form, DataType type) const;

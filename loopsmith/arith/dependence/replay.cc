@@ -66,8 +66,10 @@ class Evaluator {
     }
     if (const auto* call = expr.as<Call>()) {
       if (call->op == op("likely")) return value(call->args[0]);
-      if (call->op != op("if_then_else")) return std::nullopt;
-      return choose(call->args[0], call->args[1], call->args[2]);
+      if (call->op == op("if_then_else")) {
+        return choose(call->args[0], call->args[1], call->args[2]);
+      }
+      return of_bits(*call);
     }
     if (const auto* both = expr.as<And>()) return choose(both->a, both->b, false);
     if (const auto* either = expr.as<Or>()) return choose(either->a, true, either->b);
@@ -108,6 +110,20 @@ class Evaluator {
            take<GT>(expr, result, [](Int a, Int b) { return a > b; }) ||
            take<GE>(expr, result, [](Int a, Int b) { return a >= b; }));
     return result;
+  }
+
+  Value of_bits(const Call& call) {
+    const bool is_left = call.op == op("shift_left");
+    if (!is_left && call.op != op("shift_right")) return std::nullopt;
+    const Value shifted = value(call.args[0]), bits = value(call.args[1]);
+    if (!shifted || !bits || *bits < 0 || *bits >= call.dtype.bits) return std::nullopt;
+    if (!is_left) return *shifted >> *bits;
+    std::int64_t product = 0;
+    const bool overflows =
+        *bits > 62 || __builtin_mul_overflow(*shifted, std::int64_t{1} << *bits, &product);
+    const bool fits =
+        !overflows && product >= min_int(call.dtype) && product <= max_int(call.dtype);
+    return fits ? Value(product) : Value();
   }
 
   Value choose(const Expr& condition, const Expr& yes, const Expr& no) {

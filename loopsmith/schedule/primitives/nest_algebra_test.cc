@@ -61,6 +61,28 @@ for i_last in range(9, 10):
 )"));
 }
 
+TEST(peel, decides_values_that_a_part_shares) {
+  const auto before = program(vectors, R"(
+for i in range(3):
+    for p in range(i + 1):
+        half = 1 << (i - p)
+        for t in range(half):
+            B[t] = A[t + half] + B[t]
+)");
+  Schedule sch(before);
+  peel(sch, get_loop(sch, "p"), 0, 1);
+  expect_result(sch, before, program(vectors, R"(
+for i in range(3):
+    for p in range(i):
+        half = 1 << (i - p)
+        for t in range(half):
+            B[t] = A[t + half] + B[t]
+    for p_last in range(i, i + 1):
+        for t in range(1):
+            B[t] = A[t + 1] + B[t]
+)"));
+}
+
 TEST(peel, aligns_ends_of_triangles) {
   const auto before = program("a: T.handle", R"(
 n = T.int32()

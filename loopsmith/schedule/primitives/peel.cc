@@ -5,6 +5,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/data_parameters.h"
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
@@ -47,12 +48,13 @@ bool holds_blocks(const IfThenElse& branch) {
 /// What is done in a part of a loop: statements, and blocks of which its variable is an axis, know
 /// its values, and what these decide is decided.
 Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For& part) {
+  const PrimFunc& func = *schedule.as<PrimFunc>(schedule.root(function));
+  // Of loops around, blocks with axes read nothing.
+  const bool is_known_to_blocks =
+      read_beside_sizes(func, part.min).empty() && read_beside_sizes(func, part.extent).empty();
   Analyzer analyzer;
   learn_sizes(schedule, function, analyzer);
-  for (const Ptr<Var>& scalar :
-       arith::data_parameters(*schedule.as<PrimFunc>(schedule.root(function)))) {
-    analyzer.mark_data(scalar);
-  }
+  for (const Ptr<Var>& scalar : arith::data_parameters(func)) analyzer.mark_data(scalar);
   analyzer.bind_range(part.loop_var, part.min, part.extent);
   Rewriter inside;
   const auto decide = [&]<class Node>(const Node& node) -> Expr {
@@ -68,10 +70,20 @@ Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For
   inside.on<GE>([&](const GE& node) { return decide(node); });
   inside.on<EQ>([&](const EQ& node) { return decide(node); });
   inside.on<NE>([&](const NE& node) { return decide(node); });
+  inside.on<Mul>([&](const Mul& node) -> Expr {
+    const Ptr<Mul> product = inside.children(node);
+    const bool is_known = as_int(product->a) && as_int(product->b);
+    return is_known ? analyzer.simplify(product) : Expr(product);
+  });
   inside.on<Select>([&](const Select& node) -> Expr {
     const std::int64_t* condition = as_int(analyzer.simplify(node.condition));
     if (!condition) return Expr(inside.children(node));
     return inside(*condition ? node.true_value : node.false_value);
+  });
+  inside.on<LetStmt>([&](const LetStmt& node) -> Stmt {
+    const Expr value = analyzer.simplify(node.value);
+    if (!as_int(value)) return inside.children(node);
+    return inside(substitute(node.body, {{node.var, value}}));
   });
   inside.on<IfThenElse>([&](const IfThenElse& node) -> Stmt {
     const Expr simple = analyzer.simplify(node.condition);
@@ -83,6 +95,7 @@ Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For
   });
   inside.on<BlockRealize>([&](const BlockRealize& node) -> Stmt {
     BlockRealize copy = node;
+    if (!is_known_to_blocks) return make(std::move(copy));
     for (std::size_t i = 0; i < node.iter_values.size(); ++i) {
       const Ptr<IterVar>& axis = node.block->iter_vars[i];
       const bool is_axis = node.iter_values[i].same_as(part.loop_var) && axis->dom &&
@@ -205,8 +218,7 @@ Handles<LoopRV> commit_peel(Schedule& schedule, PeelPlan&& plan) {
   const NodeId node = schedule.node(plan.loop);
   const std::uint32_t function = schedule.function_of(node);
   const SpanScope span(schedule.span_from(loop.span));
-  const PrimFunc& func = *schedule.as<PrimFunc>(schedule.root(function));
-  const auto buffers = buffers_by_pointer(func);
+  const auto buffers = buffers_by_pointer(*schedule.as<PrimFunc>(schedule.root(function)));
   Analyzer analyzer;
   std::vector<Stmt> parts;
   std::vector<Ptr<Var>> variables;
@@ -219,9 +231,8 @@ Handles<LoopRV> commit_peel(Schedule& schedule, PeelPlan&& plan) {
       part.body =
           body_of_part(schedule, function, loop.body, piece.going_on, piece.suffix, buffers);
     }
-    // Of loops around, blocks with axes read nothing; what memory holds may change.
-    const bool has_same_values =
-        read_beside_sizes(func, part.min).empty() && read_beside_sizes(func, part.extent).empty();
+    // What memory holds may change.
+    const bool has_same_values = !reads_memory(part.min) && !reads_memory(part.extent);
     if (is_const_int(loop.step, 1) && has_same_values) {
       part.body = body_for_values(schedule, function, part);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "loopsmith/arith/const_int_bound.h"
 #include "loopsmith/codegen/llvm/emitter.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/support/deep_call.h"
@@ -130,25 +131,30 @@ bool Emitter::store_past_caches(const Access& access, const Index& start, llvm::
 }
 
 /// Lanes a constant stride apart: `stride` overlapping loads that end at the last lane, so that
-/// nothing is read beyond it, and a choice of lanes.
+/// nothing is read beyond it, and a choice of lanes. They start at a multiple of the stride where
+/// one is known, so that those of neighbours, as the members of a record, are the same but for the
+/// last.
 llvm::Value* Emitter::load_strided(const Access& access, const Index& start, std::int64_t stride,
                                    int lanes) {
-  const std::int64_t last = stride * (lanes - 1);
+  const std::int64_t first =
+      start.multiple % stride == 0 ? arith::floor_remainder(start.ahead, stride) : 0;
+  const std::int64_t last = first + stride * (lanes - 1);
   llvm::Value* result = nullptr;
   for (std::int64_t part = 0; part < stride; ++part) {
     const std::int64_t offset = part + 1 < stride ? part * lanes : last + 1 - lanes;
     Index index = start;
-    index.ahead += offset;
+    index.ahead += offset - first;
     llvm::Value* loaded = load_contiguous(access, index, lanes, nullptr);
     if (!result) {
       result = lanes_of(loaded, constant_lanes(lanes, [&](int lane) {
-                          return stride * lane < lanes ? stride * lane : -1;
+                          const std::int64_t position = first + stride * lane;
+                          return position < lanes ? position : -1;
                         }));
       continue;
     }
     result = ir_.CreateShuffleVector(
         result, loaded, constant_lanes(lanes, [&](int lane) {
-          const std::int64_t position = stride * lane - offset;
+          const std::int64_t position = first + stride * lane - offset;
           return position >= 0 && position < lanes ? lanes + position : std::int64_t{lane};
         }));
   }

@@ -49,6 +49,35 @@ TEST(memory, loads_lanes_at_any_stride) {
   }
 }
 
+TEST(memory, loads_members_of_records) {
+  constexpr int records = 24;
+  for (const std::string target : {"llvm -mcpu=native", "llvm -mcpu=haswell"}) {
+    for (const int lanes : {2, 3, 8, 16}) {
+      for (const int stride : {2, 3, 4}) {
+        const auto in = decl_buffer({records * stride}, f32, "in");
+        const auto out = decl_buffer({records * stride}, f32, "out");
+        const auto i = var("i");
+        std::vector<Stmt> copies;
+        for (int member = 0; member < stride; ++member) {
+          const Expr first = i * (lanes * stride) + member;
+          copies.push_back(store(out, load(in, {ramp(first, stride, lanes)}),
+                                 {ramp(i * lanes + records * member, 1, lanes)}));
+        }
+        const auto func = function_of({in, out}, for_loop(i, 0, records / lanes, seq(copies)));
+        const std::vector<float> from = counted(records * stride);
+        std::vector<float> given = from, to(given.size());
+        Kernel(func, {}, target).tensor(given).tensor(to).run();
+        for (int number = 0; number < records / lanes * lanes * stride; ++number) {
+          const int record = number / stride, member = number % stride;
+          ASSERT_EQ(to[static_cast<std::size_t>(records * member + record)],
+                    from[static_cast<std::size_t>(number)])
+              << lanes << " lanes, member " << member << " of " << stride;
+        }
+      }
+    }
+  }
+}
+
 TEST(memory, stores_lanes_at_any_stride) {
   constexpr int lanes = 8, size = 48;
   for (const int stride : {1, 2, 3, -1, -2}) {

@@ -92,39 +92,41 @@ def symmetric(n: int) -> Array:
 
 
 def factored_in_panels(sch: tir.Schedule) -> None:
-    """Factor panels of 64 columns, then update what is right of each by tiles of products."""
+    """Factor panels of 32 columns, each kept as a row, then update what is right by tiles."""
     j = sch.get_loop("j")
-    _, column = sch.split("k", [None, 64])
+    _, column = sch.split("k", [None, 32])
+    sch.expand_scalar("column", column)
     # Rows of the panel's square, and rows below it; columns of the panel, and those right of it.
-    sch.peel("i", align=64)
-    sch.peel(j, align=64)
-    sch.peel("s", align=64)
+    sch.peel("i", align=32)
+    in_panel, _ = sch.peel(j, align=32)
+    sch.peel("s", align=32)
     below, right = sch.distribute("i")
     below = sch.merge_siblings(["s", below])
-    _, in_panel, product = sch.distribute(column)
+    _, columns, products = sch.distribute(column)
 
-    # The rows below the square do not need each other: each in parts of 16 columns, of which
-    # products update those of the panel that follow.
-    part, column = sch.split(in_panel, [None, 16])
-    _, rest = sch.peel("j_first", align=16)
+    # The rows below the square do not need each other. Parts of eight columns are divided in four
+    # rows at once, and their products with those that follow are subtracted from tiles.
+    part, column = sch.split(columns, [None, 8])
+    _, behind = sch.peel(in_panel, align=8)
     *divided, updated = sch.distribute(below)
-    divided = sch.merge_siblings(divided)
-    column, in_part = sch.distribute(column)
-    sch.reorder(divided, column)
-    sch.reorder(updated, rest, in_part)
-    in_vectors(sch, in_part)
-    rows = sch.merge_siblings([divided, updated])
+    column, factors = sch.distribute(column)
+    rows, row = sch.split(sch.merge_siblings(divided), [None, 4])
+    sch.reorder(rows, column, row)
+    sch.unroll(row)
+    rows_of_tiles, row = sch.split(updated, [None, 4])
+    vectors = in_vectors(sch, behind)
+    sch.reorder(rows_of_tiles, vectors, factors, row)
+    sch.unroll(row)
+    rows = sch.merge_siblings([rows, rows_of_tiles])
     sch.reorder(rows, part)
     sch.parallel(rows)
 
-    # All that is right of the panel: sums of products in tiles of four by four.
-    sch.reorder(right, j, product)
+    # All that is right of the panel: 32 products for each element of a tile in registers.
     rows, row = sch.split(right, [None, 4])
-    columns, column = sch.split(j, [None, 4])
-    vectors = in_vectors(sch, product)
-    sch.reorder(rows, columns, vectors, row, column)
+    columns, column = sch.split(j, [None, 16])
+    sch.reorder(rows, columns, products, row, column)
+    sch.unroll(in_vectors(sch, column))
     sch.unroll(row)
-    sch.unroll(column)
     sch.parallel(rows)
 
 
@@ -133,13 +135,15 @@ PROGRAMS["cholesky"] = Program(
 def cholesky(a: T.handle):
     n = T.int32()
     A = T.match_buffer(a, (n, n), "float64")
+    column = T.alloc_buffer((n,), "float64")
     for k in range(n):
         A[k, k] = T.sqrt(A[k, k])
         for s in range(k + 1, n):
             A[s, k] = A[s, k] / A[k, k]
+            column[s] = A[s, k]
         for i in range(k + 1, n):
             for j in range(k + 1, i + 1):
-                A[i, j] = A[i, j] - A[i, k] * A[j, k]
+                A[i, j] = A[i, j] - A[i, k] * column[j]
 """,
     factored_in_panels,
     lambda n: [symmetric(n)],

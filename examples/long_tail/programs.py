@@ -108,6 +108,8 @@ def mixed_nest(a: T.handle):
 
 # Iterations whose values fit into the caches of two processors: they are read twice.
 BLOCK = 1 << 18
+# Of a part: so long that memory is read ahead most of the time.
+PART = 1 << 14
 
 
 def side_by_side(sch: tir.Schedule, parts: tir.LoopRV, streams: int = 4) -> None:
@@ -121,27 +123,26 @@ def side_by_side(sch: tir.Schedule, parts: tir.LoopRV, streams: int = 4) -> None
     sch.parallel(groups)
 
 
-def scan(streams: int) -> Callable[[tir.Schedule], None]:
-    """Return the steps that cut a recurrence into parts that run at once, block by block.
+def scan(sch: tir.Schedule) -> None:
+    """Cut a recurrence into parts that run at once, block by block."""
+    _, place = sch.split("i", [None, BLOCK])
+    _, _, parts = sch.parallel_scan(place, length=PART)
+    side_by_side(sch, parts)
 
-    A thread runs so many parts side by side; one at a time where a sum takes no longer than a load.
+
+def linear_scan(streams: int) -> Callable[[tir.Schedule], None]:
+    """Return the same of a linear recurrence, of which the totals are recurrences, too.
+
+    A thread runs so many parts side by side.
     """
 
     def steps(sch: tir.Schedule) -> None:
         _, place = sch.split("i", [None, BLOCK])
-        _, _, parts = sch.parallel_scan(place, length=2048)
-        if streams > 1:
-            side_by_side(sch, parts, streams)
+        totals, _, parts = sch.parallel_scan(place, length=PART)
+        side_by_side(sch, totals, streams)
+        side_by_side(sch, parts, streams)
 
     return steps
-
-
-def linear_scan(sch: tir.Schedule) -> None:
-    """The same of a linear recurrence, of which the totals are recurrences, too."""
-    _, place = sch.split("i", [None, BLOCK])
-    totals, _, parts = sch.parallel_scan(place, length=2048)
-    side_by_side(sch, totals)
-    side_by_side(sch, parts)
 
 
 def prefix_sum(dtype: str) -> str:
@@ -164,14 +165,14 @@ def summed(given: list[Array]) -> list[Array]:
 
 PROGRAMS["prefix_sum"] = Program(
     prefix_sum("float64"),
-    scan(streams=4),
+    scan,
     lambda n: [numbers(n, "float64"), np.zeros(n + 1)],
     summed,
     types=("float64", "float32", "int32"),
 )
 PROGRAMS["prefix_sum_int64"] = Program(
     prefix_sum("int64"),
-    scan(streams=1),
+    scan,
     lambda n: [numbers(n, "int64"), np.zeros(n + 1, "int64")],
     summed,
 )
@@ -184,7 +185,7 @@ def differences(n: int) -> Array:
 
 PROGRAMS["prefix_sum_float16"] = Program(
     prefix_sum("float16"),
-    scan(streams=4),
+    scan,
     lambda n: [differences(n), np.zeros(n + 1, "float16")],
     summed,
 )
@@ -201,7 +202,7 @@ def running_maximum(a: T.handle, b: T.handle):
         top[0] = T.max(top[0], A[i])
         B[i] = top[0]
 """,
-    scan(streams=4),
+    scan,
     lambda n: [numbers(n), np.zeros(n, "float32")],
     lambda given: [given[0], np.maximum.accumulate(given[0])],
     types=("float32", "float64", "float16", "int32", "int64"),
@@ -230,7 +231,7 @@ def moving_average(a: T.handle, b: T.handle):
         value[0] = T.float64(0.9) * value[0] + T.float64(0.1) * A[i]
         B[i] = value[0]
 """,
-    linear_scan,
+    linear_scan(streams=4),
     lambda n: [numbers(n, "float64"), np.zeros(n)],
     smoothed,
     types=("float64", "float32"),
@@ -247,7 +248,7 @@ def segmented_sum(a: T.handle, s: T.handle, b: T.handle):
     for i in range(n):
         B[i + 1] = T.Select(Starts[i] > 90, A[i], B[i] + A[i])
 """,
-    linear_scan,
+    linear_scan(streams=2),
     lambda n: [numbers(n, "int64"), numbers(n, "int32", 1), np.zeros(n + 1, "int64")],
     lambda given: [given[0], given[1], segmented(given[0], given[1] > 90)],
     types=("int64", "int32", "float32", "float64"),
@@ -366,7 +367,7 @@ def histogram(a: T.handle, H: T.Buffer(({bins},), "int32")):
 
 
 PROGRAMS["histogram_256"] = histogram(256, streams=4)
-PROGRAMS["histogram_65536"] = histogram(65536, streams=2)
+PROGRAMS["histogram_65536"] = histogram(65536, streams=3)
 
 
 def sparse_matrix(n: int) -> list[Array]:

@@ -13,16 +13,30 @@ PROGRAMS: dict[str, Program] = {}
 
 
 def exchanges_at_once(sch: tir.Schedule) -> None:
-    """Exchange the pairs of a step in vectors, or where a vector has no room, one after another.
+    """Exchange the pairs of a step in vectors; that no two pairs meet, the shifts hide.
 
-    That no two pairs meet, the shifts hide.
+    The last five distances of each stage are known: 16, 8, 4, 2, and 1.
     """
-    loops = {sch.get(loop).loop_var.name: loop for loop in sch.peel("p", first=0, last=3)}
-    (long,) = sch.get_child_loops(loops["p"])
-    sch.vectorize(*sch.get_child_loops(long), assume_independent=True)
-    (short,) = sch.get_child_loops(loops["p_last"])
-    for blocks in (long, short):
-        sch.parallel(blocks, assume_independent=True)
+    _, stage = sch.peel("s", first=4)
+    (steps,) = sch.get_child_loops(stage)
+    far, near = sch.peel(steps, first=0, last=5)
+    (blocks,) = sch.get_child_loops(far)
+    (pairs,) = sch.get_child_loops(blocks)
+    sch.vectorize(pairs, assume_independent=True)
+    sch.parallel(blocks, assume_independent=True)
+    for _ in range(4):
+        step, near = sch.peel(near, first=1)
+        (blocks,) = sch.get_child_loops(step)
+        (pairs,) = sch.get_child_loops(blocks)
+        sch.vectorize(pairs)
+        sch.parallel(blocks)
+    # Neighbours: a vector of pairs.
+    (blocks,) = sch.get_child_loops(near)
+    (pair,) = sch.get_child_loops(blocks)
+    blocks, lanes = sch.split(blocks, [None, 16])
+    sch.reorder(blocks, pair, lanes)
+    sch.vectorize(lanes)
+    sch.parallel(blocks)
 
 
 def power_of_two(n: int) -> int:

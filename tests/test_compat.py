@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import textwrap
@@ -183,6 +184,64 @@ def test_arrays_and_devices(tvm: Any) -> None:
         tvm.nd.empty((2,), device=tvm.cuda(0))
     with pytest.raises(ValueError, match="there is no device 'tpu'"):
         tvm.device("tpu")
+
+
+def test_targets_are_said_in_many_ways(tvm: Any) -> None:
+    Target = tvm.target.Target
+    arm = Target("llvm -mcpu=cortex-a53 -device=arm_cpu -libs=cblas")
+    assert (arm.keys, arm.mcpu, arm.libs) == (["arm_cpu", "cpu"], "cortex-a53", ["cblas"])
+    assert str(arm) == "llvm -mcpu=cortex-a53"  # What code depends on.
+    assert (arm.device_name, arm.model, arm.export()["device"]) == ("arm_cpu", "unknown", "arm_cpu")
+    said = {"kind": "llvm", "keys": ["arm_cpu", "cpu"], "mattr": ["+neon", "-sve"]}
+    for each in (said, json.dumps(said), Target(said).export()):
+        target = Target(each)
+        assert (target.keys, target.attrs["mattr"]) == (["arm_cpu", "cpu"], ["+neon", "-sve"])
+    gpu = Target("nvidia/nvidia-a100", host="llvm -mcpu=native")
+    assert (gpu.kind, gpu.arch, gpu.tag) == ("cuda", "sm_80", "nvidia/nvidia-a100")
+    assert (gpu.thread_warp_size, gpu.max_threads_per_block) == (32, 1024)
+    assert Target(gpu.export()).host.mcpu == "native"
+    assert Target("cuda --host llvm").host.kind == "llvm"
+    target, host = Target.canon_target_and_host("cuda -arch=sm_75", "llvm")
+    assert (target.host.kind, host.kind) == ("llvm", "llvm")
+    assert tvm.target.cuda(arch="sm_86").arch == "sm_86"
+    assert tvm.target.arm_cpu("rasp4b", ["-mcpu=cortex-a72"]).mcpu == "cortex-a72"
+    assert "cuda" in Target.list_kinds()
+    with pytest.raises(ls.UserError, match="llvm has no option 'mfloat-abi'"):
+        Target("llvm -mfloat-abi=hard")
+
+
+def test_objects_are_linked_with_what_they_call(tvm: Any, tmp_path: Path) -> None:
+    A = tvm.te.placeholder((8,), name="A")
+    B = tvm.te.compute((8,), lambda i: A[i] + 1.0, name="B")
+    built = tvm.build(tvm.te.create_schedule(B.op), [A, B], "llvm", name="add_one")
+    code, library = tmp_path / "add.o", tmp_path / "add.so"
+    built.save(str(code))
+    from tvm.contrib import cc
+
+    cc.create_shared(str(library), [str(code)])
+    out = tvm.nd.array(np.zeros(8, "float32"))
+    tvm.runtime.load_module(str(library))["add_one"](tvm.nd.array(np.ones(8, "float32")), out)
+    np.testing.assert_array_equal(out.numpy(), np.full(8, 2.0))
+
+
+def test_values_come_back_from_json(tvm: Any) -> None:
+    array = tvm.nd.array(np.arange(4, dtype="float32"))
+    back = tvm.ir.load_json(tvm.ir.save_json(array))
+    np.testing.assert_array_equal(back.numpy(), array.numpy())
+    assert tvm.ir.load_json(tvm.ir.save_json("xy")) == "xy"
+    assert tvm.ir.load_json(tvm.ir.save_json(tvm.runtime.convert([1, 2])))[1].value == 2
+    assert tvm.nd.from_dlpack(array.to_dlpack()).numpy().sum() == 6
+    assert array.same_as(array)
+
+
+def test_roundings_of_constants_and_integers_are_values(tvm: Any) -> None:
+    tir = tvm.tir
+    assert tvm.te.ceil(tir.const(3.55, "float32")).value == 4
+    assert tir.round(tir.const(10, "int32")).value == 10
+    i = tvm.te.var("i")
+    assert tir.floor(i).same_as(i)
+    assert (i + 0.5).astype("int").dtype == "int32"
+    assert tir.if_then_else(i, 1, 2).dtype == "int32"
 
 
 def test_modules_and_targets(tvm: Any, tmp_path: Path) -> None:

@@ -368,6 +368,48 @@ def test_passes_of_programs_that_are_written_by_builders(tvm: Any) -> None:
         tvm.transform.PassContext(config={"tir.LoopPartition": {"hint": 1}})
 
 
+def test_options_of_passes_that_are_off(tvm: Any) -> None:
+    T = tvm.script.tir
+
+    @T.prim_func
+    def func(A: T.Buffer((16,), "int32")):
+        for i in T.serial(1):
+            A[i * 2] = 3
+        for i in T.serial(16):
+            for j in T.serial(i - 20):
+                A[i] = A[i] + j
+
+    module = tvm.IRModule.from_expr(func)
+    off = {"use_dataflow_analysis": False, "max_simplification_steps": 0}
+    short = {"auto_max_extent": 1, "explicit_unroll": True}
+    config = {"tir.RemoveNoOp": off, "tir.UnrollLoop": short}
+    with tvm.transform.PassContext(config=config):
+        done = tvm.tir.transform.UnrollLoop()(tvm.tir.transform.RemoveNoOp()(module))
+    # What never runs goes, and so does a loop of one iteration.
+    assert isinstance(done["func"].body, tvm.tir.BufferStore)
+    with pytest.raises(AttributeError, match="'use_dataflow_analysis'"):
+        tvm.transform.PassContext(config={"tir.RemoveNoOp": {"use_dataflow_analysis": True}})
+    tvm.tir.transform.CompactBufferAllocation(is_strict=True)
+
+
+def test_inits_of_blocks_are_lowered_where_they_begin(tvm: Any) -> None:
+    T = tvm.script.tir
+
+    @T.prim_func
+    def func(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32")):
+        for i0 in T.serial(4):
+            for k0 in T.serial(2, 8):
+                with T.block("B"):
+                    i, k = T.axis.remap("SR", [i0, k0])
+                    with T.init():
+                        B[i] = T.float32(0)
+                    B[i] += A[i, k]
+
+    lowered = tvm.tir.transform.LowerInitBlock()(tvm.IRModule({"f": func}))
+    assert "if k == 2:" in lowered["f"].script()
+    ls.assert_same(lowered["f"], func)
+
+
 def test_the_statement_of_a_schedule_is_loops(tvm: Any) -> None:
     te = tvm.te
     A = te.placeholder((8,), name="A")

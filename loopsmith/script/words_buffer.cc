@@ -59,10 +59,10 @@ Description describe(Lowering& lowering, const Arguments& args, std::size_t firs
   made.makes_offset = factor > 1 && !args.has(first + 4);
   if (!at(8).is_none()) {
     const std::string type = lowering.text(at(8), "buffer_type");
-    lowering.require_here(type.empty() || type == "default" || type == "auto_broadcast",
+    made.parts.auto_broadcast = type == "auto_broadcast" || type == "auto";
+    lowering.require_here(type.empty() || type == "default" || made.parts.auto_broadcast,
                           "buffer_type_is_known", hint("default or auto_broadcast"),
                           "buffer_type: there is no '{}'", type);
-    made.parts.auto_broadcast = type == "auto_broadcast";
   }
   if (!at(9).is_none()) {
     for (const ScriptValue& item : lowering.items(at(9), "axis_separators")) {

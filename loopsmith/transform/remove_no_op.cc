@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/edit.h"
 #include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -95,6 +97,7 @@ bool is_masked_out(const BufferStore& store) {
 Ptr<PrimFunc> remove_no_op(const Ptr<PrimFunc>& func) {
   const Liveness liveness(func->body);
   Rewriter rewrite;
+  Analyzer analyzer;  // Of the loops around the current place.
   rewrite.on<Allocate>([&](const Allocate& node) -> Stmt {
     const Ptr<Allocate> result = rewrite.children(node);
     return is_no_op(result->body) ? no_op() : Stmt(result);
@@ -124,8 +127,10 @@ Ptr<PrimFunc> remove_no_op(const Ptr<PrimFunc>& func) {
     return changed ? seq(std::move(statements)) : Stmt(&node);
   });
   rewrite.on<For>([&](const For& node) -> Stmt {
-    const Ptr<For> result = rewrite.children(node);
-    return is_no_op(result->body) ? no_op() : Stmt(result);
+    if (analyzer.const_int_bound(node.extent).max_value <= 0) return no_op();
+    Edit edit(node);
+    edit.set(&For::body, rewrite_inside(rewrite, analyzer, node, node.body));
+    return is_no_op(edit.now().body) ? no_op() : Stmt(std::move(edit).done());
   });
   rewrite.on<IfThenElse>([&](const IfThenElse& node) -> Stmt {
     const Ptr<IfThenElse> result = rewrite.children(node);

@@ -10,6 +10,7 @@ from loopsmith.script.ir_builder import IRBuilder
 
 from .buffers import access_ptr, offset_of, vload, vstore
 from .expressions import (
+    astype,
     broadcast_lanes,
     chosen,
     element_type,
@@ -71,6 +72,7 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.SeqStmt, "__getitem__", lambda stmt, place: stmt.seq[place]),
     (tir.SeqStmt, "__len__", lambda stmt: len(stmt.seq)),
     (tir.Expr, "__str__", tir.Expr.__repr__),
+    (tir.Expr, "astype", astype),
     (tir.Expr, "equal", equal),
     (tir.Expr, "asobject", lambda expr: expr),
     (tir.ExprRV, "__rfloordiv__", chosen("__floordiv__")),

@@ -24,6 +24,15 @@ def truth(expr: Any) -> bool:
         raise ValueError(str(error)) from error
 
 
+_core_astype: Any = tir.Expr.astype
+
+
+def astype(expr: Any, dtype: Any, span: Any = None) -> Any:
+    from ..tvm.tir.vectors import dtype_of
+
+    return _core_astype(expr, dtype_of(dtype))
+
+
 def equal(expr: Any, other: Any) -> Any:
     """Return whether two expressions have one structure; else the comparison of their values."""
     return True if structural_equal(expr, tir.const(other)) else expr == other

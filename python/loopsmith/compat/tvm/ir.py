@@ -18,7 +18,7 @@ from . import ir_diagnostics as diagnostics
 from . import transform
 from .arith.iter_affine_map import same_iter_map
 from .ir_types import Op, SourceName, Span
-from .nd import NDArray
+from .nd import NDArray, array
 from .object_path import ObjectPath, get_first_structural_mismatch
 from .tir.analysis import undefined_vars
 from .tir.nodes import Alias, Range
@@ -276,7 +276,7 @@ def save_json(node: Any) -> str:
     """Return a node as text; also a schedule of tensor expressions, a list or a map."""
     if isinstance(node, ls.te.Schedule):
         return node.as_json()
-    if isinstance(node, (Mapping, EnvFunc)) or _is_list(node):
+    if isinstance(node, (Mapping, EnvFunc, NDArray, str)) or _is_list(node):
         return ls.to_json(_carrier(node))
     return ls.to_json(_node(node))
 
@@ -306,6 +306,9 @@ def _packed(value: Any) -> Any:
         return {"pairs": pairs}
     if isinstance(value, EnvFunc):
         return {"function": value.name}
+    if isinstance(value, NDArray):
+        array = value.numpy()
+        return {"array": array.tobytes().hex(), "shape": list(array.shape), "dtype": value.dtype}
     if _is_list(value):
         return [_packed(each) for each in value]
     return value
@@ -314,9 +317,14 @@ def _packed(value: Any) -> Any:
 def _unpacked(value: Any) -> Any:
     if isinstance(value, Mapping) and "function" in value:
         return EnvFunc.get(value["function"])
+    if isinstance(value, Mapping) and "array" in value:
+        data = np.frombuffer(bytes.fromhex(str(value["array"])), str(value["dtype"]))
+        return array(data.reshape([int(extent) for extent in value["shape"]]))
     if isinstance(value, Mapping):
         return {_unpacked(key): _unpacked(each) for key, each in value["pairs"]}
-    return [_unpacked(each) for each in value] if _is_list(value) else value
+    if _is_list(value):
+        return [_unpacked(each) for each in value]
+    return tir.const(value) if isinstance(value, (bool, int, float)) else value
 
 
 def _unnamed(value: Any) -> Any:

@@ -16,6 +16,7 @@ from loopsmith import InternalError
 
 from ..missing import other_names
 from . import nd
+from .contrib.cc import needing_runtime
 from .data_type import DataType
 from .error import TVMError
 from .nd import Device, NDArray, cpu, cuda, device, opencl
@@ -246,6 +247,8 @@ class Module:
     def save(self, path: str | os.PathLike[str], fmt: str = "") -> None:
         """Write the code: an object file, assembly, LLVM or C, as the end of the name says."""
         self._module.export(os.fspath(path))
+        if os.fspath(path).endswith((".o", ".s", ".ll")):
+            needing_runtime.add(os.path.realpath(path))
 
     def time_evaluator(
         self,

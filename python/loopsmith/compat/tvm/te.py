@@ -15,7 +15,7 @@ from . import te_hybrid as hybrid
 from . import te_schedule as schedule
 from .build_options import decl_tensor_intrin
 from .te_intrinsics import compute, create_schedule
-from .tir.expr import const
+from .tir.expr import ceil, const, floor, if_then_else, nearbyint, round, trunc
 from .tir.nodes import IndexMap, SizeVar, Var
 
 tag_scope = loopsmith.te.tag_scope
@@ -25,17 +25,23 @@ operation = tensor = sys.modules[__name__]
 
 __all__ = [
     "AXIS_SEPARATOR",
+    "ceil",
     "compute",
     "const",
     "create_schedule",
     "decl_tensor_intrin",
+    "floor",
     "hybrid",
+    "if_then_else",
+    "nearbyint",
     "operation",
+    "round",
     "schedule",
     "size_var",
     "tag",
     "tag_scope",
     "tensor",
+    "trunc",
     "var",
 ]
 

@@ -29,12 +29,15 @@ _MARKS: dict[str, dict[str, str | None]] = {
     "tir.UnrollLoop": {
         "auto_max_step": "pragma_auto_unroll_max_step",
         "explicit_unroll": "pragma_unroll_explicit",
+        "auto_max_extent": None,  # See `tir.transform.UnrollLoop`.
         "auto_max_depth": None,  # Of loops inside each other, the innermost alone is unrolled so.
     },
     "tir.Simplify": dict.fromkeys(
         # All of these are always done.
         ("transitively_prove_inequalities", "apply_constraints_to_boolean_branches")
     ),
+    "tir.HoistIfThenElse": {},
+    "tir.RemoveNoOp": {"max_simplification_steps": None},  # They are bounded anyway.
     "tir.LoopPartition": {
         "partition_const_loop": "pragma_loop_partition_hint",
         "no_unroll_single_iter_loop": None,  # A loop of one iteration goes with `simplify`.
@@ -46,6 +49,9 @@ _UNMET = (
     "convert_boolean_to_and_of_ors",
     "propagate_knowns_to_prove_conditional",
     "propagate_knowns_to_simplify_expressions",
+    "support_block_scope_hosting",
+    "unroll_local_access",
+    "use_dataflow_analysis",
 )
 """Options of passes that may be asked for, but not to be true."""
 

@@ -6,11 +6,19 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
+
+import loopsmith as ls
 
 from ...missing import other_names
 
 __all__ = ["create_executable", "create_shared", "get_cc"]
+
+
+needing_runtime: set[str] = set()
+"""Object files of this process that call the runtime, which is linked with them."""
 
 
 def get_cc() -> str | None:
@@ -56,7 +64,16 @@ def _run(
     if compiler is None:
         raise RuntimeError("contrib.cc: there is no C++ compiler: install g++, or set CXX")
     inputs = [objects] if isinstance(objects, str) else list(objects)
-    command = [compiler, *mode, "-o", output, *inputs, *(options or [])]
+    with tempfile.TemporaryDirectory() as folder:
+        if needing_runtime.intersection(map(os.path.realpath, inputs)):
+            source, runtime = Path(folder, "runtime.c"), Path(folder, "runtime.o")
+            ls.export_runtime(source)
+            _call([compiler, "-x", "c", "-O2", "-fPIC", "-c", "-o", str(runtime), str(source)])
+            inputs += [str(runtime), "-pthread", "-lm"]
+        _call([compiler, *mode, "-o", output, *inputs, *(options or [])])
+
+
+def _call(command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"Compilation error:\n{done.stderr}\nCommand line: {' '.join(command)}")

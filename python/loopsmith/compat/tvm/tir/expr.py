@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from loopsmith import tir
+from loopsmith.arith import Analyzer
 
 from ...missing import other_names
 from .vectors import Broadcast, Cast, Ramp, Reduce, dtype_of
@@ -26,11 +27,17 @@ __all__ = [
     "any",
     "call_intrin",
     "call_pure_intrin",
+    "ceil",
     "const",
     "decl_buffer",
+    "floor",
+    "if_then_else",
     "isfinite",
     "isinf",
     "isnan",
+    "nearbyint",
+    "round",
+    "trunc",
 ]
 
 PrimExpr = tir.Expr
@@ -98,6 +105,32 @@ def isinf(x: Any, span: Any = None) -> Any:
 def isfinite(x: Any, span: Any = None) -> Any:
     """Return whether a value is finite."""
     return _of_float(tir.isfinite, True, x)
+
+
+def _rounding(name: str) -> Any:
+    function = getattr(tir, name)
+
+    def rounded(x: Any, span: Any = None) -> Any:
+        node = tir.const(x)
+        if str(node.dtype).startswith(("int", "uint", "bool")):
+            return node
+        made = function(node)
+        return Analyzer().simplify(made) if isinstance(node, tir.FloatImm) else made
+
+    rounded.__name__ = name
+    rounded.__doc__ = f"Return {name} of a value: an integer itself, a constant at once."
+    return rounded
+
+
+ceil, floor, nearbyint, trunc = map(_rounding, ("ceil", "floor", "nearbyint", "trunc"))
+round = _rounding("round")
+
+
+def if_then_else(cond: Any, t: Any, f: Any, span: Any = None) -> Any:
+    """Return one of two values, of which the other one is not computed."""
+    node = tir.const(cond)
+    is_number = str(node.dtype).startswith(("int", "uint"))
+    return tir.if_then_else(node != 0 if is_number else node, t, f)
 
 
 def call_pure_intrin(dtype: str, func_name: str, *args: Any) -> tir.Expr:

@@ -10,7 +10,7 @@ import loopsmith as ls
 from loopsmith import tir
 
 from ...missing import other_names
-from ..transform import Pass, function_pass, marked_as_asked
+from ..transform import Pass, PassContext, function_pass, marked_as_asked
 from .checks import verify_memory
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "ConvertBlocksToOpaque",
     "DefaultGPUSchedule",
     "Filter",
+    "LowerInitBlock",
     "RemoveAssume",
     "RemoveStoreUndef",
     "SkipAssert",
@@ -40,7 +41,6 @@ _PASSES = {
     "InjectVirtualThread": ("inject_virtual_threads",),
     "LoopPartition": ("loop_partition",),
     "LowerCrossThreadReduction": ("thread_reductions",),
-    "LowerInitBlock": ("lower_init",),
     "LowerIntrin": ("lower_math",),
     "LowerMatchBuffer": ("lower_match_buffer",),
     "LowerOpaqueBlock": ("lower_blocks",),
@@ -59,6 +59,7 @@ _PASSES = {
     "VectorizeLoop": ("vectorize_loops",),
 }
 _FLAGS = {
+    "CompactBufferAllocation": (True,),
     "NarrowDataType": (32,),
     "StorageFlatten": (64, False),
     "ThreadSync": ("shared", "shared.dyn", "warp"),
@@ -74,13 +75,15 @@ _NEED_LOOPS = ("InjectDoubleBuffer", "InjectSoftwarePipeline", "InjectVirtualThr
 def _maker(name: str) -> Callable[..., Pass]:
     def make(*flags: Any, **named: Any) -> Pass:
         taken = _FLAGS.get(name, ())
-        if named or any(flag not in taken for flag in flags):
+        if any(flag not in taken for flag in (*flags, *named.values())):
             raise TypeError(f"{name}() takes no such options here")
 
         def run(module: Any, _: Any = None) -> Any:
             if name in _NEED_LOOPS:
                 _require_loops(name, module)
             module = marked_as_asked(module, f"tir.{name}")
+            if name == "UnrollLoop":
+                module = _unrolled_if_short(module)
             for each in _PASSES[name]:
                 module = ls.run_pass(module, each)
             return module
@@ -91,6 +94,19 @@ def _maker(name: str) -> Callable[..., Pass]:
     make.__name__ = name
     make.__doc__ = f"Return the pass {name}: {', '.join(_PASSES[name])} of Loopsmith."
     return make
+
+
+def _unrolled_if_short(module: Any) -> Any:
+    """Return a module whose loops of few iterations are to be unrolled, where that is asked for."""
+    limit = PassContext.current().config.get("tir.UnrollLoop", {}).get("auto_max_extent", 0)
+
+    def unrolled(node: Any) -> Any:
+        is_short = isinstance(node, tir.For) and str(node.kind) == "serial"
+        if not is_short or not isinstance(node.extent, tir.IntImm) or int(node.extent) > limit:
+            return None
+        return tir.replace(node, kind="unrolled")
+
+    return Apply(lambda func: tir.rewrite(func, after=unrolled))(module) if limit else module
 
 
 def _require_loops(name: str, module: Any) -> None:
@@ -181,6 +197,26 @@ def _for_target(func: tir.PrimFunc) -> tir.PrimFunc:
     name = str(getattr(target, "value", target))
     made: tir.PrimFunc = ls.default_schedule(func, name).func
     return made
+
+
+def LowerInitBlock() -> Pass:
+    """Return the pass that puts the init of a block in front of its body.
+
+    It runs where the axes of the reduction have their least values. Of axes that may have none,
+    the init is one of its own, as ``lower_init`` makes it.
+    """
+
+    def started(node: Any) -> Any:
+        if not isinstance(node, tir.Block) or node.init is None:
+            return None
+        axes: list[Any] = [axis for axis in node.iter_vars if axis.iter_type == "comm_reduce"]
+        if not all(isinstance(axis.dom.extent, tir.IntImm) for axis in axes):
+            return None
+        begins = [axis.var == axis.dom.min for axis in axes]
+        init = tir.IfThenElse(tir.all(*begins), node.init, None) if begins else node.init
+        return tir.replace(node, init=None, body=tir.SeqStmt([init, node.body]))
+
+    return Apply(lambda func: ls.run_pass(tir.rewrite(func, after=started), "lower_init"))
 
 
 def ConvertBlocksToOpaque() -> Pass:

@@ -2,6 +2,7 @@
 #include "loopsmith/transform/definite_assignment.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
@@ -26,6 +27,18 @@ std::vector<Expr> guards_of(AccessTable& table, const Access& access, const Scop
   }
   return guards;
 }
+
+/// Digits of a loop variable that counts from 0: variable // from % (to // from). All of them where
+/// `from` is 1 and `to` is `no_end`.
+struct Digits {
+  Ptr<Var> variable;
+  std::int64_t from = 1, to = no_end;
+
+  static constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
+  bool overlap(const Digits& other) const {
+    return variable.same_as(other.variable) && from < other.to && other.from < to;
+  }
+};
 
 /// The values of one index: at least each of `min`, at most each of `max`.
 struct Bounds {
@@ -91,6 +104,15 @@ class Coverage {
     return table_.values(e, common_);
   }
 
+  /// The loop that a variable runs over inside of the common scope, around the write; null when it
+  /// is none.
+  const For* loop_around_write(const Ptr<Var>& variable) {
+    const Scope* scope = table_.definition(variable);
+    if (!scope || !is_around(scope, write_.scope)) return nullptr;
+    const auto* loop = scope->stmt.as<For>();
+    return loop && is_const_int(loop->step, 1) ? loop : nullptr;
+  }
+  Expr with_digits(const Expr& index, std::vector<std::pair<Ptr<Var>, Digits>>& digits);
   std::optional<Bounds> exact(const Expr& index);
   void narrow(const Expr& index, const Access& access, const std::vector<Expr>& guards,
               Bounds& bounds, std::vector<bool>* used);
@@ -104,46 +126,80 @@ class Coverage {
   const Access& read_;
   const Scope* common_;
   std::vector<Expr> write_guards_, read_guards_;
-  std::vector<Ref> spent_;  // Loop variables that one index runs over already.
+  std::vector<Digits> spent_;  // What one index runs over already.
 };
 
+/// The index with variables in place of digits of loops: v // 4 and v % 4 of a loop of 32
+/// iterations run over 8 and 4 values, each with all of the other.
+Expr Coverage::with_digits(const Expr& index, std::vector<std::pair<Ptr<Var>, Digits>>& digits) {
+  Rewriter rewrite;
+  const auto named = [&](const Expr& whole, const Expr& value, const Expr& by,
+                         bool is_quotient) -> Expr {
+    const auto* variable = value.as<Var>();
+    const std::int64_t* factor = as_int(by);
+    const For* loop = variable ? loop_around_write(Ptr<Var>(variable)) : nullptr;
+    const std::int64_t* extent = loop ? as_int(loop->extent) : nullptr;
+    const bool is_moving = loop && is_inside(common_, table_.definition(Ptr<Var>(variable)));
+    if (!is_moving || !extent || !factor || *factor <= 0 || *extent % *factor != 0 ||
+        !is_const_int(loop->min, 0)) {
+      return whole;
+    }
+    digits.emplace_back(make(Var(*variable)), is_quotient
+                                                  ? Digits{Ptr<Var>(variable), *factor, *extent}
+                                                  : Digits{Ptr<Var>(variable), 1, *factor});
+    return digits.back().first;
+  };
+  rewrite.on<FloorDiv>(
+      [&](const FloorDiv& node) -> Expr { return named(Expr(&node), node.a, node.b, true); });
+  rewrite.on<FloorMod>(
+      [&](const FloorMod& node) -> Expr { return named(Expr(&node), node.a, node.b, false); });
+  return rewrite(index);
+}
+
 /// The values of an index that runs over all of them: base + v0 + n0*v1 + n0*n1*v2 ..., with loops
-/// v of extents n, each in no other index; none when that is not so.
+/// v of extents n, or digits of them, each in no other index; none when that is not so.
 std::optional<Bounds> Coverage::exact(const Expr& index) {
   if (reads_memory(index) || !index.dtype().is_scalar()) return std::nullopt;
   struct RadixTerm {
-    const For* loop;
+    std::optional<std::int64_t> extent;
     std::int64_t scale;
   };
-  std::vector<RadixTerm> digits;
-  Analyzer& analyzer = table_.analyzer_at(write_.scope);
-  for (const Ptr<Var>& variable : free_variables(index)) {
+  std::vector<std::pair<Ptr<Var>, Digits>> parts;
+  const Expr sum = with_digits(index, parts);
+  for (const Ptr<Var>& variable : free_variables(sum)) {
+    const bool is_part =
+        std::ranges::any_of(parts, [&](const auto& part) { return part.first.same_as(variable); });
     const Scope* scope = table_.definition(variable);
-    if (!scope || !is_inside(common_, scope)) continue;
-    const auto* loop = scope->stmt.as<For>();
-    if (!loop || !is_const_int(loop->step, 1) || !is_around(scope, write_.scope)) {
-      return std::nullopt;
+    if (is_part || !scope || !is_inside(common_, scope)) continue;
+    const For* loop = loop_around_write(variable);
+    if (!loop || !is_fixed(loop->min) || !is_fixed(loop->extent)) return std::nullopt;
+    parts.emplace_back(variable, Digits{variable});
+  }
+  std::vector<RadixTerm> terms;
+  Analyzer& analyzer = table_.analyzer_at(write_.scope);
+  for (const auto& [variable, digits] : parts) {
+    for (const Digits& other : spent_) {
+      if (other.overlap(digits)) return std::nullopt;
     }
-    if (!is_fixed(loop->min) || !is_fixed(loop->extent)) return std::nullopt;
-    for (const Ref& other : spent_) {
-      if (other.same_as(variable)) return std::nullopt;
-    }
-    spent_.push_back(variable);
+    spent_.push_back(digits);
     // Linear: two steps apart differ by twice one step, wherever they start.
     const Expr one = int_imm(variable->dtype, 1);
-    const Expr step = analyzer.simplify(substitute(index, {{variable, variable + one}}) - index);
+    const Expr step = analyzer.simplify(substitute(sum, {{variable, variable + one}}) - sum);
     const std::int64_t* scale = as_int(step);
     if (!scale || *scale <= 0) return std::nullopt;
-    digits.push_back({loop, *scale});
+    RadixTerm& term = terms.emplace_back(RadixTerm{{}, *scale});
+    if (digits.to != Digits::no_end) {
+      term.extent = digits.to / digits.from;
+    } else if (const std::int64_t* extent = as_int(loop_around_write(variable)->extent)) {
+      term.extent = *extent;
+    }
   }
-  std::sort(digits.begin(), digits.end(),
-            [](const RadixTerm& a, const RadixTerm& b) { return a.scale < b.scale; });
+  std::ranges::sort(terms, {}, &RadixTerm::scale);
   std::int64_t reach = 1;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (digits[i].scale > reach) return std::nullopt;
-    const std::int64_t* extent = as_int(digits[i].loop->extent);
-    if (!extent && i + 1 < digits.size()) return std::nullopt;
-    if (extent) reach += (*extent - 1) * digits[i].scale;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (terms[i].scale > reach) return std::nullopt;
+    if (!terms[i].extent && i + 1 < terms.size()) return std::nullopt;
+    if (terms[i].extent) reach += (*terms[i].extent - 1) * terms[i].scale;
   }
   const auto values = relaxed(index);
   if (!values) return std::nullopt;
@@ -206,7 +262,7 @@ bool Coverage::happens(const std::vector<bool>& used) {
   for (const Scope* s = write_.scope; s != common_; s = s->parent) {
     if (s->stmt.is<While>() || s->is_left) return false;
     const auto* loop = s->stmt.as<For>();
-    const auto is_it = [&](const Ref& other) { return other.same_as(loop->loop_var); };
+    const auto is_it = [&](const Digits& other) { return other.variable.same_as(loop->loop_var); };
     if (!loop || std::ranges::any_of(spent_, is_it)) continue;
     if (!table_.analyzer_at(s->parent).can_prove(loop->extent >= 1)) return false;
     first[loop->loop_var] = loop->min;

@@ -69,6 +69,8 @@ CASES = [
     (2, 70, 90, 32, "float32", True),
     (1, 100, 100, 48, "float32", True),
     (2, 40, 100, 20, "float16", False),
+    (2, 64, 128, 32, "float16", True),
+    (0, 32, 80, 16, "float16", False),
 ]
 
 
@@ -77,10 +79,12 @@ CASES = [
 def test_attention_is_one_kernel(target: str, case: tuple[Any, ...]) -> None:
     gpu_devices.require(target)
     *sizes, dtype, is_causal = case
-    if dtype == "float16" and target.endswith("sm_80"):
+    are_fragments = dtype == "float16" and target.endswith("sm_80")
+    if are_fragments and any(size % 16 for size in sizes[1:]):
         pytest.skip("tensor cores multiply faster, in kernels of their own")
     sch = ls.default_schedule(attention(*case), target=target)
     assert "merge_online" in str(sch.trace)
+    assert ("wmma_sync" in str(sch.trace)) == are_fragments
     built = ls.build(sch, target=target)
     source = built.source(target.split()[0])
     assert source.count("__kernel void" if target == "opencl" else "__global__ void") == 1
@@ -105,3 +109,65 @@ def test_attention_of_any_number_of_rows_is_one_kernel() -> None:
         result = np.full_like(arrays[0], np.nan)
         built(*arrays, result)
         np.testing.assert_allclose(result, expected(*arrays, False), rtol=1e-4, atol=1e-5)
+
+
+LAYOUTS = [
+    (*("bhid", "bhjd", "bhjd", "bhid"), True),
+    (*("bihd", "bjhd", "bjhd", "bihd"), True),
+    (*("bhid", "bhdj", "bhdj", "bhdi"), False),
+]
+
+
+@pytest.mark.parametrize("layouts", LAYOUTS)
+def test_attention_on_tensor_cores_takes_layouts(layouts: tuple[Any, ...]) -> None:
+    """Heads beside batches, rows or columns of operands last: b, h, i, j, d."""
+    target = "cuda -arch=sm_80"
+    gpu_devices.require(target)
+    *names, is_causal = layouts
+    sizes = {"b": 2, "h": 2, "i": 32, "j": 64, "d": 16}
+    shapes = [tuple(sizes[each] for each in name) for name in names]
+    q, k, v = (te.placeholder(shape, "float16") for shape in shapes[:3])
+    r, t = te.reduce_axis((0, 16)), te.reduce_axis((0, 64))
+
+    def at(tensor: Any, name: str, **place: Any) -> Any:
+        return tensor[tuple(place[each] for each in name)].astype("float32")
+
+    square, rows = (2, 2, 32, 64), (2, 2, 32, 16)
+    scores = te.compute(
+        square,
+        lambda b, h, i, j: te.sum(
+            at(q, names[0], b=b, h=h, i=i, d=r) * at(k, names[1], b=b, h=h, j=j, d=r), axis=r
+        ),
+    )
+
+    def term(b: Any, h: Any, i: Any, j: Any) -> Any:
+        value = scores[b, h, i, j] * 0.25
+        if not is_causal:
+            return value
+        return te.if_then_else(j <= i, value, te.infinity("float32") * -1.0)
+
+    soft = te.nn.softmax(te.compute(square, term))
+    weights = te.compute(square, lambda *p: soft[p].astype("float16"))
+    sums = te.compute(
+        rows,
+        lambda b, h, i, d: te.sum(
+            weights[b, h, i, t].astype("float32") * at(v, names[2], b=b, h=h, j=t, d=d), axis=t
+        ),
+    )
+    out = te.compute(
+        shapes[3],
+        lambda *p: sums[tuple(p[names[3].index(each)] for each in "bhid")].astype("float16"),
+    )
+    built = ls.build(te.create_prim_func([q, k, v, out]), target=target)
+    assert built.source("cuda").count("__global__ void") == 1
+    rng = np.random.default_rng(1)
+    arrays = [rng.standard_normal(shape).astype("float16") for shape in shapes[:3]]
+    actual = np.full(shapes[3], np.nan, "float16")
+    built(*arrays, actual)
+    powers = np.einsum(f"{names[0]},{names[1]}->bhij", *(a.astype("float32") for a in arrays[:2]))
+    if is_causal:
+        powers = np.where(np.tri(32, 64, dtype=bool), powers, -np.inf)
+    powers = np.exp((powers - powers.max(-1, keepdims=True)) * 0.25)
+    powers /= powers.sum(-1, keepdims=True)
+    exact = np.einsum(f"bhij,{names[2]}->{names[3]}", powers, arrays[2].astype("float32"))
+    np.testing.assert_allclose(actual.astype("float32"), exact, rtol=1e-2, atol=1e-3)

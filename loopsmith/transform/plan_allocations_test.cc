@@ -55,6 +55,27 @@ TEST_F(PlanAllocations, leaves_memory_that_carries_values_to_the_next_iteration)
   EXPECT_TRUE(same(planned(body), body));
 }
 
+TEST_F(PlanAllocations, knows_digits_of_one_loop_in_several_indices) {
+  // A tile of 8 x 8 by 32 iterations of two elements; T[i, ...] is a tile of rows.
+  const Ptr<Buffer> tile = decl_buffer({8, 8}, f32, "tile");
+  const Ptr<Var> x = var("x"), e = var("e");
+  const auto moves = [&](Expr row, Expr column) {
+    const Stmt fill = for_loop(
+        x, 0, 32,
+        for_loop(e, 0, 2, store(tile, load(a, {i, e}), {std::move(row), std::move(column)})));
+    const Stmt use = for_loop(j, 0, 8, for_loop(k, 0, 8, store(b, load(tile, {k, j}), {i, k})));
+    const Stmt body = seq({fill, use});
+    return bool(same(planned(allocated(tile, for_loop(i, 0, n, body))),
+                     for_loop(i, 0, n, allocated(tile, body))));
+  };
+  EXPECT_TRUE(moves(floordiv(x, 4), floormod(x, 4) * 2 + e));
+  EXPECT_TRUE(moves(floordiv(x, 4), floormod(x, 4) + e * 4));
+  // The same digit twice gives a diagonal; eight digits and two, some twice; gaps.
+  EXPECT_FALSE(moves(floordiv(x, 4), floormod(floordiv(x, 4), 4) * 2 + e));
+  EXPECT_FALSE(moves(floordiv(x, 4), floormod(x, 8)));
+  EXPECT_FALSE(moves(floordiv(x, 8), floormod(x, 4) * 2 + e));
+}
+
 TEST_F(PlanAllocations, knows_writes_that_one_iteration_of_a_loop_does) {
   const Ptr<Var> once = var("once");
   const Stmt row = for_loop(j, 0, 8, store(t, load(a, {i, j}), {i, j}));

@@ -35,9 +35,9 @@
 namespace loopsmith::gpu {
 namespace {
 
-constexpr std::int64_t fragment = 16, most_warps = 8, most_keys = 64;
+constexpr std::int64_t fragment = 16, max_warps = 8, max_keys = 64;
 /// Of queries and of values: what a thread holds of both stays in registers.
-constexpr std::int64_t most_columns = 128;
+constexpr std::int64_t max_columns = 128;
 
 /// A loop around a tile of 16 x 16, and what takes its place.
 struct Tile {
@@ -112,12 +112,12 @@ class TensorCoreAttention {
     const auto& shape = made_by(schedule_, scores)->shape;
     const std::int64_t *rows = as_int(shape[stages_.rows]), *keys = as_int(shape[stages_.keys]);
     const auto results = count(schedule_, loops_of(schedule_, scores).spatial);
-    if (!whole(width) || !whole(columns) || *width > most_columns || *columns > most_columns ||
+    if (!whole(width) || !whole(columns) || *width > max_columns || *columns > max_columns ||
         columns_of(schedule_, stages_.mix).size() != 1 || !rows || !keys || !whole(*rows) ||
         !whole(*keys) || !results) {
       return false;
     }
-    for (std::int64_t warps = most_warps; warps > 0; warps /= 2) {
+    for (std::int64_t warps = max_warps; warps > 0; warps /= 2) {
       const std::int64_t blocks = *results / *keys / (warps * fragment);
       if (*rows % (warps * fragment) != 0 || (blocks < wanted_blocks && warps > 2)) continue;
       warps_ = warps;
@@ -132,7 +132,7 @@ class TensorCoreAttention {
              elements * 2 * blocks_at_once <= context_.device.shared_pool_bytes;
     };
     for (const std::int64_t blocks_at_once : {2, 1}) {
-      for (keys_ = most_keys; keys_ >= fragment; keys_ /= 2) {
+      for (keys_ = max_keys; keys_ >= fragment; keys_ /= 2) {
         if (fits(keys_, blocks_at_once)) return true;
       }
     }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "loopsmith/arith/const_int_bound.h"
 #include "loopsmith/arith/data_parameters.h"
 #include "loopsmith/arith/relax.h"
 #include "loopsmith/ir/effects.h"
@@ -93,6 +94,7 @@ class Partitioner {
   Stmt tested(const For& loop);
   Stmt tested_by_vectors(const For& loop);
   Stmt specialize(const For& loop, const Part& part);
+  Stmt shortened(const Stmt& stmt, const Substitution& known);
   Stmt cut_by_others(const For& loop, const Part& part);
 
   Rewriter rewrite_;
@@ -383,6 +385,53 @@ For over(const For& loop, const Expr& begin, const Expr& end) {
   return copy;
 }
 
+/// `stmt` with loops that run as far as what is guarded in them, where that is a constant; some
+/// variables around have `known` values.
+///
+///     for i in 4:                  for i in 1:
+///       if i + 20 < 21: ...   =>     ...
+Stmt Partitioner::shortened(const Stmt& stmt, const Substitution& known) {
+  Rewriter rewrite;
+  rewrite.on<For>([&](const For& node) -> Stmt {
+    const Ptr<For> loop = rewrite.children(node);
+    const std::int64_t *min = as_int(loop->min), *extent = as_int(loop->extent);
+    const bool may = loop->kind == ForKind::serial || loop->kind == ForKind::unrolled;
+    if (!may || !min || !extent || !is_const_int(loop->step, 1)) return loop;
+    std::int64_t end = *min + *extent;
+    ConditionSet conditions;
+    const auto consider = [&](const Expr& condition) {
+      const auto sides = sides_of(condition);
+      if (!sides || !uses_variable(condition, loop->loop_var)) return;
+      const Expr difference = substitute(sides->low - sides->high, known);
+      const DataType type = loop->loop_var->dtype;
+      const auto at = [&](std::int64_t value) {
+        return as_int(
+            analyzer_.simplify(substitute(difference, {{loop->loop_var, int_imm(type, value)}})));
+      };
+      const std::int64_t *first = at(0), *second = at(1);
+      if (!first || !second || *second <= *first) return;
+      // first + slope * i < 0, or <= 0.
+      const std::int64_t room = -*first + (sides->strict ? 0 : 1);
+      end = std::min(end, -arith::floor_quotient(-room, *second - *first));
+      conditions.insert(condition.get());
+    };
+    for (const Stmt* inside = &loop->body; inside;) {
+      const auto* branch = inside->as<IfThenElse>();
+      const auto* inner = inside->as<For>();
+      const bool is_guard = branch && !branch->else_case;
+      if (is_guard) std::ranges::for_each(arith::conjuncts(branch->condition), consider);
+      inside = is_guard ? &branch->then_case : inner ? &inner->body : nullptr;
+    }
+    if (conditions.empty()) return loop;
+    if (end <= *min) return no_op();
+    For copy = *loop;
+    copy.extent = int_imm(loop->extent.dtype(), end - *min);
+    copy.body = without(loop->body, conditions);
+    return make(std::move(copy));
+  });
+  return rewrite(stmt);
+}
+
 Stmt Partitioner::split(const For& loop, const Part& part) {
   const Expr begin = loop.min, end = analyzer_.simplify(loop.min + loop.extent);
   Expr low = begin, high = end;
@@ -396,11 +445,13 @@ Stmt Partitioner::split(const For& loop, const Part& part) {
   const auto copied = [&](const Expr& from, const Expr& to) -> Stmt {
     const Expr extent = analyzer_.simplify(to - from);
     if (is_const_int(extent, 0)) return no_op();
-    const Stmt part = make(over(loop, from, to));
+    For part = over(loop, from, to);
     // What is known of all iterations decides most conditions of those that are unrolled.
     const bool is_decided = is_const_int(extent, 1) && as_int(from);
-    if (is_decided) return clone_with(part, {});
-    const Stmt rest = remainder_of(part);
+    part.body =
+        shortened(part.body, is_decided ? Substitution{{part.loop_var, from}} : Substitution());
+    if (is_decided) return clone_with(make(std::move(part)), {});
+    const Stmt rest = remainder_of(make(std::move(part)));
     const For& left = *rest.as<For>();
     // Of one iteration at most, in which vectors are left out, no loop keeps them from registers.
     const bool is_branch = loop.body.is<For>() && left.body.is<IfThenElse>();

@@ -35,6 +35,16 @@ TEST_F(LoopPartition, cuts_off_the_part_where_the_guard_matters) {
   EXPECT_TRUE(rest->body.as<For>()->body.is<IfThenElse>());
 }
 
+TEST_F(LoopPartition, ends_loops_of_the_rest_where_their_guards_do) {
+  const auto nest = [&](const Ptr<Var>& outer, const Ptr<Var>& inner, int extent, bool guarded) {
+    const Expr at = outer * 4 + inner;
+    return for_loop(inner, 0, extent, guarded ? if_then(at < 21, set(a, at)) : set(a, at));
+  };
+  const Stmt result = partitioned(for_loop(io, 0, 6, nest(io, ii, 4, true)));
+  EXPECT_TRUE(same(result, seq({for_loop(io, 0, 5, nest(io, ii, 4, false)),
+                                for_loop(jo, 5, 1, nest(jo, ji, 1, false))})));
+}
+
 TEST_F(LoopPartition, cuts_by_conditions_of_more_bits_than_the_loop) {
   const Expr at = cast(i64, io) * 8 + cast(i64, ii);
   const Stmt inner = for_loop(ii, 0, 8, if_then(at < cast(i64, n) * cast(i64, n), set(a, at)));

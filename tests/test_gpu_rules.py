@@ -479,3 +479,18 @@ def test_a_rule_takes_sizes_that_only_a_call_knows(target: str, name: str) -> No
         module(*arrays)
         expected = program.expected(*arrays[:-1])
         np.testing.assert_allclose(arrays[-1], expected, rtol=2e-4, atol=1e-5, err_msg=str(each))
+
+
+@gpu_devices.both
+def test_rows_in_batches_are_as_long_as_they_are_many(target: str) -> None:
+    """Which terms there are depends on a size that says which rows there are, too."""
+    gpu_devices.require(target)
+    n = te.var("n")
+    a = te.placeholder((2, n, n), "float32")
+    module = ls.build(te.create_prim_func([a, te.nn.softmax(a)]), target=target)
+    for size in (1, 77):
+        x = RNG.random((2, size, size), "float32")
+        actual = np.full_like(x, np.nan)
+        module(x, actual)
+        powers = np.exp(x - x.max(-1, keepdims=True))
+        np.testing.assert_allclose(actual, powers / powers.sum(-1, keepdims=True), rtol=2e-4)

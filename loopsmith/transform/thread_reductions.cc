@@ -297,11 +297,12 @@ class ReductionWriter {
     for (const Expr& index : tuple_.place) {
       if (uses_any_of(index, variables_)) return false;
     }
-    std::vector<Ptr<Var>> others;
-    for (const Expr& value : reduction_.realize->iter_values) {
-      for (const Ptr<Var>& variable : free_variables(value)) {
-        if (!uses_any_of(variable, variables_)) others.push_back(variable);
-      }
+    std::vector<Ptr<Var>> others;  // Sizes are the same for all.
+    for (const Ref& ref : reduction_.around) {
+      const auto* loop = ref.as<For>();
+      const auto* let = ref.as<LetStmt>();
+      if (loop && !uses_any_of(loop->loop_var, variables_)) others.push_back(loop->loop_var);
+      if (let) others.push_back(let->var);
     }
     for (const Expr& condition : arith::conjuncts(reduction_.realize->predicate)) {
       const bool is_of_reduction = uses_any_of(condition, variables_);

@@ -294,6 +294,31 @@ def test_chains_and_pictures_of_any_size_are_steps(shape: tuple[int, int, int]):
         np.testing.assert_array_equal(found, values)
 
 
+@pytest.mark.parametrize("shape", [(0, 3, 40), (1, 1, 1), (4, 5, 128), (2, 0, 7), (3, 9, 300)])
+def test_columns_of_any_number_are_steps(shape: tuple[int, int, int]):
+    sizes = [te.size_var(name) for name in ("pictures", "rows", "columns")]
+    A = te.placeholder(sizes, "int16", name="A")
+    k = te.reduce_axis((0, sizes[1]), "k")
+    y, x = te.reduce_axis((0, 2), "y"), te.reduce_axis((0, 3), "x")
+
+    def neighbours(p: ls.tir.Var, i: ls.tir.Var, j: ls.tir.Var) -> ls.tir.PrimExpr:
+        return te.max(A[p, i + y, j + x], axis=[y, x])
+
+    sums = te.compute((sizes[0], sizes[2]), lambda p, j: te.sum(A[p, k, j], axis=k), name="sums")
+    pooled = te.compute((sizes[0], sizes[1] - 1, sizes[2] - 2), neighbours, name="pooled")
+    numbers = np.random.default_rng(3).integers(-9, 9, shape).astype("int16")
+    wanted = [numbers.sum(axis=1, dtype="int16")]
+    if shape[1] > 1 and shape[2] > 2:
+        windows = np.lib.stride_tricks.sliding_window_view(numbers, (2, 3), axis=(1, 2))
+        wanted.append(windows.max(axis=(3, 4)))
+    for out, values in zip([sums, pooled], wanted, strict=False):
+        func = te.create_prim_func([A, out])
+        assert "align_end=" in str(ls.default_schedule(func).trace)
+        found = np.full(values.shape, 77, "int16")
+        ls.build(func)(numbers, found)
+        np.testing.assert_array_equal(found, values)
+
+
 def long_columns(rows: int, columns: int) -> list[te.Tensor]:
     A = te.placeholder((rows, columns), "int32", name="A")
     k = te.reduce_axis((0, rows), "k")

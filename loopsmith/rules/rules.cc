@@ -7,8 +7,7 @@ namespace loopsmith {
 
 std::span<const Rule> cpu_rules() {
   // A subject belongs to the first rule that takes it. What none takes is turned into loops by
-  // `make_loops`: columns and products of sizes that are no constants; products of pairs of small
-  // integers.
+  // `make_loops`: products of sizes that are no constants; products of pairs of small integers.
   static constexpr Rule rules[] = {
       // Before the one that takes any nest without a reduction.
       {"transposes", schedule_transposes},

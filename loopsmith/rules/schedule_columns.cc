@@ -29,6 +29,9 @@ constexpr std::int64_t min_vectors = 4;
 /// Of less than this, what is left over by tiles takes longer in vectors of its own than masked.
 constexpr std::int64_t min_rest_bytes = 8;
 
+/// Of each tile of a rest whose size is unknown.
+constexpr std::int64_t masked_vectors = 1;
+
 /// Of a window, in copies of which each mask is a constant.
 constexpr std::int64_t max_unrolled_window = 8;
 /// Rows that are read side by side, each a stream that the processor follows. Their sums go to the
@@ -46,11 +49,13 @@ struct ColumnCut {
   std::int64_t rest;
 };
 
-/// Tiles that cover all columns, if there are such; else the largest ones.
-ColumnCut cut_of(std::int64_t columns, std::int64_t lanes, const CpuModel& machine) {
+/// Tiles that cover all columns, if there are such; else the largest ones. Of any number of
+/// columns, the rest is unknown.
+ColumnCut cut_of(std::optional<std::int64_t> known, std::int64_t lanes, const CpuModel& machine) {
   // The others are for what is loaded.
   const std::int64_t most = std::min<std::int64_t>(max_vectors, machine.vector_registers / 2);
-  const std::int64_t all = columns / lanes;
+  if (!known) return {most, lanes, most * lanes};
+  const std::int64_t columns = *known, all = columns / lanes;
   for (std::int64_t vectors = most; vectors >= std::min(min_vectors, all); --vectors) {
     if (vectors > 0 && columns % (vectors * lanes) == 0) return {vectors, lanes, 0};
   }
@@ -230,12 +235,13 @@ bool schedule_columns(Schedule& schedule, const Subject& subject, const RuleCont
   if (subject.nests.size() != 1) return false;
   const Nest& nest = subject.nests[0];
   const CpuModel& machine = context.machine;
-  const auto points = point_count(nest.axes);
-  if (nest.reduction().empty() || !points || *points == 0 || !nest.streamed.empty()) return false;
+  if (nest.reduction().empty() || point_count(nest.axes) == 0 || !nest.streamed.empty()) {
+    return false;
+  }
   const std::optional<Axis> along = columns_of(nest);
   const std::int64_t lanes = lanes_of(nest, machine);
   if (!along || lanes <= 1 || is_packed(nest, machine)) return false;
-  const std::int64_t columns = *constant_extent(*along);
+  const auto columns = constant_extent(*along);
   const ColumnCut cut = cut_of(columns, lanes, machine);
   const std::int64_t bits = written_buffers(nest)[0]->dtype.bits;
   // What is wider in registers than in memory would be converted in each of the rest's pieces.
@@ -248,8 +254,11 @@ bool schedule_columns(Schedule& schedule, const Subject& subject, const RuleCont
   if (!loops.across || loops.steps.empty()) return false;
   const bool has_threads = context.has_threads();
   const std::int64_t threads = has_threads ? machine.cores : 1;
-  auto strips = strips_of(schedule, nest, loops, *along, columns, cut, bits / 8, threads,
-                          machine.core_cache_bytes);
+  std::optional<StripCut> strips;
+  if (columns) {
+    strips = strips_of(schedule, nest, loops, *along, *columns, cut, bits / 8, threads,
+                       machine.core_cache_bytes);
+  }
   if (strips && strips->rest > 0 && is_widened) strips.reset();
   const auto reduce_whole = [&](BlockRV block, const ColumnLoops& whole) {
     if (strips) {
@@ -264,7 +273,10 @@ bool schedule_columns(Schedule& schedule, const Subject& subject, const RuleCont
     return true;
   }
   const auto reduce_rest = [&](BlockRV block, const ColumnLoops& rest) {
-    if (is_masked) {
+    if (!columns) {
+      const ColumnCut few{masked_vectors, lanes, 0};
+      reduce_tiles(schedule, block, rest, few, has_threads && !rest.tasks.empty(), context);
+    } else if (is_masked) {
       reduce_masked(schedule, block, rest, lanes, has_threads, context);
     } else {
       reduce_columns(schedule, block, rest, {*rest.across}, has_threads, context);
@@ -278,7 +290,9 @@ bool schedule_columns(Schedule& schedule, const Subject& subject, const RuleCont
   for (const NestLoop& each : loops.tasks) order.push_back(each.loop);
   order.insert(order.end(), loops.steps.begin(), loops.steps.end());
   reorder(schedule, order);
-  const auto [whole, rest] = peel(schedule, *loops.across, 0, left).take<2>();
+  const auto [whole, rest] =
+      columns ? peel(schedule, *loops.across, 0, left).take<2>()
+              : peel(schedule, *loops.across, 0, 0, 0, cut.vectors * lanes).take<2>();
   const BlockRV in_whole = get_child_blocks(schedule, whole)[0];
   const BlockRV left_over = get_child_blocks(schedule, rest)[0];
   reduce_whole(in_whole, loops_of_part(schedule, in_whole, loops));

@@ -73,5 +73,37 @@ TEST_F(TilesInRegisters, leaves_alone_what_conditions_of_the_loop_decide) {
   EXPECT_FALSE(is_kept(over_tile(if_then(i + k < 5, product(i + 4, j + 4)))));
 }
 
+TEST_F(TilesInRegisters, starts_with_what_elements_are_set_to_before_all_loops) {
+  const auto lanes = [&](Stmt body) {
+    return make(For{.loop_var = j,
+                    .min = 0,
+                    .extent = 8,
+                    .kind = ForKind::vectorized,
+                    .body = std::move(body)});
+  };
+  const Ptr<Var> l = var("l");
+  const Stmt update = store(a, load(a, {0, j}) + load(a, {k + 2, j + l}), {0, j});
+  const auto nest = [&](const Expr& steps, const Expr& set_lanes) {
+    const Stmt start = lanes(if_then(j < set_lanes, store(a, float_imm(f64, 5), {0, j})));
+    const Stmt windows = for_loop(l, 0, 2, lanes(if_then(j < 5, update)));
+    return function({a}, seq({start, for_loop(k, 0, steps, windows)}));
+  };
+  const auto stores = [&](const Ptr<PrimFunc>& func) {
+    int count = 0;
+    pre_order_visit(tiles_in_registers(func)->body, [&](const Ref& node) {
+      const auto* found = node.as<BufferStore>();
+      count += found && found->buffer.same_as(a) ? 1 : 0;
+      return true;
+    });
+    return count;
+  };
+  EXPECT_TRUE(is_kept(nest(3, 5)));
+  EXPECT_TRUE(is_kept(nest(0, 5)));
+  EXPECT_EQ(stores(nest(3, 5)), 1);
+  // Of lanes that others set, memory knows.
+  EXPECT_FALSE(is_kept(nest(3, 6)));
+  EXPECT_EQ(stores(nest(3, 6)), 2);
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -265,7 +265,11 @@ bool starts_before_loop(const Schedule& schedule, BlockRV handle, LoopRV loop,
   const NodeId own = schedule.node(handle), nest = schedule.node(loop);
   if (uses.has_foreign_calls) return false;
   if (uses.has_jumps && holds_jumps(schedule.get(loop).body)) return false;
-  if (!kinds_of(schedule, handle, uses).is_reduction()) return false;
+  ScopeAccesses inside = uses;
+  std::erase_if(inside.all, [&](const BufferAccess& use) {
+    return use.place.node != own && !is_inside(schedule, use.place, nest);
+  });
+  if (!kinds_of(schedule, handle, inside).is_reduction()) return false;
   const Block& block = schedule.get(handle);
   const std::vector<const Object*> inputs = memory_read_by_init(block);
   const auto is_input = [&](const Buffer& buffer) {
@@ -274,8 +278,8 @@ bool starts_before_loop(const Schedule& schedule, BlockRV handle, LoopRV loop,
   const bool reads_own = std::ranges::any_of(
       block.writes, [&](const auto& region) { return is_input(*region->buffer); });
   if (reads_own) return false;
-  const bool is_alone = std::ranges::all_of(uses.all, [&](const BufferAccess& use) {
-    if (use.place.node == own || !is_inside(schedule, use.place, nest)) return true;
+  const bool is_alone = std::ranges::all_of(inside.all, [&](const BufferAccess& use) {
+    if (use.place.node == own) return true;
     const bool changes_input = use.is_write && is_input(*use.buffer);
     return !changes_input && !has_memory_of(block.writes, *use.buffer);
   });

@@ -119,12 +119,13 @@ bool computes_throughout(const Schedule& schedule, const CacheSubject& subject, 
 
 /// May the init of a reduction block run before a loop around it, once for each result?
 ///
-/// Lemma. Let the block be a reduction block whose init reads nothing that it writes, under
-/// whatever name; let nothing else inside the loop access what it writes, nothing there write what
-/// its init reads, and no `break`, `continue` or `return` stand there; and let no two iterations of
-/// the loop, and of those inside it, run one instance. Then an execution of the loop runs to its
-/// end, and starts each of its results once, before all of their updates; so the init may run any
-/// time before them, since nobody sees the element in between, and finds the same inputs.
+/// Lemma. Let the block be a reduction block but for writers outside of the loop, and let its init
+/// read nothing that it writes, under whatever name; let nothing else inside the loop access what
+/// it writes, nothing there write what its init reads, and no `break`, `continue` or `return` stand
+/// there; and let no two iterations of the loop, and of those inside it, run one instance. Then an
+/// execution of the loop runs to its end, and starts each of its results once, before all of their
+/// updates; so the init may run any time before them, since nobody sees the element in between, and
+/// finds the same inputs.
 bool starts_before_loop(const Schedule& schedule, BlockRV block, LoopRV loop,
                         const ScopeAccesses& uses);
 

@@ -215,3 +215,71 @@ def test_tags_say_what_may_be_moved_where(tvm: Any) -> None:
     assert tag.is_broadcast("broadcast") and not tag.is_broadcast("injective")
     assert not tag.is_injective("conv2d_nchw")
     assert tvm.topi.utils.get_const_tuple(tvm.te.placeholder((2, 3)).shape) == (2, 3)
+
+
+def test_schedules_of_operators_are_one_for_all(tvm: Any) -> None:
+    topi, target = tvm.topi, tvm.target.Target
+    data = tvm.te.placeholder((1, 4, 9, 9), name="data")
+    weight = tvm.te.placeholder((6, 4, 3, 3), name="weight")
+    out = topi.nn.relu(topi.nn.conv2d_nchw(data, weight, 2, 1, 1))
+    with target("llvm"):
+        schedule = topi.generic.schedule_conv2d_nchw([out])
+    function = tvm.build(schedule, [data, weight, out], "llvm")
+    a, w = RNG.random((1, 4, 9, 9), np.float32), RNG.random((6, 4, 3, 3), np.float32) - 0.5
+    result = tvm.nd.array(np.zeros((1, 6, 5, 5), "float32"))
+    function(tvm.nd.array(a), tvm.nd.array(w), result)
+    expected = np.maximum(topi.testing.conv2d_nchw_python(a, w, 2, 1), 0)
+    np.testing.assert_allclose(result.numpy(), expected, rtol=1e-4, atol=1e-5)
+    lines = str(tvm.lower(schedule, [data, weight, out], simple_mode=True))
+    assert "T.parallel" in lines and "T.Broadcast" in lines
+    with target("cuda"):
+        bound = topi.cuda.schedule_injective(topi.nn.relu(data))
+    kernel = str(tvm.lower(bound, [data, bound.outputs[0].output(0)], simple_mode=True))
+    assert "blockIdx.x" in kernel and "threadIdx.x" in kernel
+    assert topi.testing.dispatch("llvm", {"cpu": 1, "generic": 2}) == 1
+    with pytest.raises(KeyError, match="nothing generic"):
+        topi.testing.dispatch("cuda", {"cpu": 1})
+
+
+def test_references_are_what_operators_compute(tvm: Any) -> None:
+    topi, ref = tvm.topi, tvm.topi.testing
+    x = RNG.random((2, 4, 6, 6), np.float32)
+    v = RNG.random(4, np.float32)
+    rows = RNG.random((3, 5), np.float32)
+    places = np.array([[0, 1], [4, 2], [3, 3]], "int32")
+    cases: list[tuple[Any, Any, tuple[Any, ...]]] = [
+        (lambda a: topi.nn.softmax(a), lambda a: ref.softmax_python(a), (rows,)),
+        (lambda a: topi.nn.log_softmax(a), lambda a: ref.log_softmax_python(a), (rows,)),
+        (
+            lambda a: topi.nn.lrn(a, 3, 1, 1e-4, 0.75, 2.0),
+            lambda a: ref.lrn_python(a, 3, 1, 2.0, 1e-4, 0.75),
+            (x,),
+        ),
+        (
+            lambda a, g, b: topi.nn.group_norm(a, g, b, 2, 1, [2, 3]),
+            lambda a, g, b: ref.group_norm_python(a, g, b, 2, 1, [2, 3]),
+            (x, v, v),
+        ),
+        (
+            lambda a: topi.nn.adaptive_pool(a, (3, 2), "avg"),
+            lambda a: ref.adaptive_pool(a, (3, 2), "avg"),
+            (x,),
+        ),
+        (
+            lambda a: topi.nn.pool2d(a, [2, 2], [2, 2], [1, 1], [0] * 4, "max"),
+            lambda a: ref.poolnd_python(a, [2, 2], [2, 2], [1, 1], [0, 0], [0, 0], "max"),
+            (x,),
+        ),
+        (
+            lambda a: topi.nn.space_to_depth(a, 2),
+            lambda a: ref.space_to_depth_python(a, 2),
+            (x,),
+        ),
+        (lambda a: topi.nn.dilate(a, [2, 3]), lambda a: ref.dilate_python(a, [2, 3]), (rows,)),
+        (lambda a, i: topi.gather(a, 1, i), lambda a, i: ref.gather_python(a, 1, i),
+         (rows, places)),
+        (lambda a: topi.sum(a), lambda a: a.sum(), (rows,)),  # Of all elements: no dimension.
+    ]  # fmt: skip
+    for operator, reference, arrays in cases:
+        expected = reference(*arrays)
+        np.testing.assert_allclose(computed(tvm, operator, *arrays), expected, rtol=1e-3, atol=1e-5)

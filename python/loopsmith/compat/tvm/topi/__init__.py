@@ -7,7 +7,7 @@ from loopsmith import te
 
 from ...missing import other_names
 from .. import tag
-from . import image, nn
+from . import arm_cpu, cuda, generic, image, nn, testing, x86
 from . import shapes as utils
 from .elementwise import *
 from .elementwise import __all__ as _elementwise
@@ -22,6 +22,8 @@ from .sequences import __all__ as _sequences
 from .shapes import *
 from .shapes import __all__ as _shapes
 
-__all__ = ["image", "nn", "tag", "utils", *_elementwise, *_parts, *_reductions, *_scatters,
-           *_sequences, *_shapes]  # fmt: skip
+__all__ = [
+    *("arm_cpu", "cuda", "generic", "image", "nn", "tag", "testing", "utils", "x86"),
+    *(*_elementwise, *_parts, *_reductions, *_scatters, *_sequences, *_shapes),
+]
 __getattr__ = other_names("tvm.topi")

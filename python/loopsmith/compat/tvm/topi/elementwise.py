@@ -53,6 +53,7 @@ _binary = {
     "less_equal": lambda a, b: a <= b,
     "logical_and": lambda a, b: te.all(a, b),
     "logical_or": lambda a, b: te.any(a, b),
+    "logical_xor": lambda a, b: tir.NE(a, b),
 }
 
 __all__ = ["broadcast_to", "cast", "clip", "elemwise_sum", "full", "full_like", "ones_like",

@@ -29,7 +29,7 @@ def _reduced(name: str, reducer: Any, data: Any, axis: Any, keepdims: bool) -> A
         place = [over[i] if i in over else rest[i] for i in range(rank)]
         return reducer(data(*place), axis=list(over.values()))
 
-    return te.compute(shape or (1,), element, name=f"{data.name}_{name}", tag=COMM_REDUCE)
+    return te.compute(shape, element, name=f"{data.name}_{name}", tag=COMM_REDUCE)
 
 
 def _reduction(name: str, reducer: Any) -> Callable[..., Any]:

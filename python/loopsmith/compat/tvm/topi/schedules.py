@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedules of operators: one for all of them, where `tvm` has one for each kind and target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loopsmith import te
+
+from ..target import Target
+from ..te_graph import AutoInlineInjective, is_injective
+
+_OPERATORS = (
+    "adaptive_pool argsort batch_matmul binarize_pack bitpack broadcast concatenate conv1d_ncw "
+    "conv1d_nwc conv1d_transpose_ncw conv2d_NCHWc conv2d_hwcn conv2d_nchw conv2d_nhwc "
+    "conv2d_transpose_nchw conv3d_ncdhw conv3d_ndhwc dense depthwise_conv2d_nchw "
+    "depthwise_conv2d_nhwc einsum elemwise extern group_conv2d_nchw injective lrn pool reduce "
+    "scatter softmax sort topk"
+)
+__all__ = [f"schedule_{name}" for name in _OPERATORS.split()]
+
+_LANES = 16
+_THREADS = 128
+
+
+def scheduled(outs: Any, *_: Any) -> Any:
+    """Return a schedule of tensors for the current target.
+
+    What is computed element by element is inlined. Of each other operation the elements are spread
+    over the cores, and those of the outputs over lanes; on a GPU, over threads.
+    """
+    tensors = list(outs) if isinstance(outs, (list, tuple)) else [outs]
+    schedule = te.create_schedule([tensor.op for tensor in tensors])
+    AutoInlineInjective(schedule)
+    target = Target.current()
+    is_gpu = target is not None and "gpu" in target.keys
+    for stage in schedule.stages:
+        op = stage.op
+        is_output = any(op.same_as(tensor.op) for tensor in tensors)
+        if not isinstance(op, te.ComputeOp) or not op.axis or (not is_output and is_injective(op)):
+            continue
+        if is_gpu:
+            outer, inner = stage.split(stage.fuse(*op.axis), factor=_THREADS)
+            stage.bind(outer, te.thread_axis("blockIdx.x"))
+            stage.bind(inner, te.thread_axis("threadIdx.x"))
+        else:
+            _spread_over_cores(stage, op)
+    return schedule
+
+
+def _spread_over_cores(stage: Any, op: Any) -> None:
+    *outer, last = op.axis
+    if is_injective(op):
+        last, lanes = stage.split(last, factor=_LANES)
+        stage.vectorize(lanes)
+    stage.parallel(stage.fuse(*outer) if outer else last)
+
+
+globals().update(dict.fromkeys(__all__, scheduled))

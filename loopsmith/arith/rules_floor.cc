@@ -72,6 +72,8 @@ constexpr Rule floor_rows[] = {
     {(x * y + z) % y, z % y},
     {(z - x * y) % y, z % y},
     {(x + y) % x, y % x},
+    {((x + y) + z) % x, (y + z) % x, index, Order::as_written},
+    {((y + x) + z) % x, (y + z) % x, index, Order::as_written},
     {(y - x) % x, y % x},
     {(x % c1 + y) % c2, (x + y) % c2, c2 > 0 && c1 % c2 == 0},
     // A factor becomes smaller and keeps its sign, so that the product overflows no earlier.

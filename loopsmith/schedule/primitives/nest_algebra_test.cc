@@ -3,6 +3,7 @@
 // normalize_nest: what they make, and what they refuse.
 #include <gtest/gtest.h>
 
+#include "loopsmith/ir/script_printer.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/testing/programs.h"
@@ -59,6 +60,19 @@ for i in range(1, 9):
 for i_last in range(9, 10):
     B[i_last] = T.float32(1) + A[i_last]
 )"));
+}
+
+TEST(peel, decides_where_indices_wrap_around) {
+  const auto before = program("a: T.handle, b: T.handle", R"(
+n = T.int32()
+A = T.match_buffer(a, (n,))
+B = T.match_buffer(b, (n,))
+for i in range(n):
+    B[i] = A[(i + n - 1) % n] + A[(i + 1) % n]
+)");
+  Schedule sch(before);
+  const auto parts = peel(sch, get_loop(sch, "i"), 1, 1);
+  EXPECT_EQ(to_string(sch.get(parts[1]).body), "B[i] = A[i - 1] + A[i + 1]");
 }
 
 TEST(peel, decides_values_that_a_part_shares) {

@@ -64,6 +64,8 @@ Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For
   };
   inside.on<Min>([&](const Min& node) { return decide(node); });
   inside.on<Max>([&](const Max& node) { return decide(node); });
+  inside.on<FloorDiv>([&](const FloorDiv& node) { return decide(node); });
+  inside.on<FloorMod>([&](const FloorMod& node) { return decide(node); });
   inside.on<LT>([&](const LT& node) { return decide(node); });
   inside.on<LE>([&](const LE& node) { return decide(node); });
   inside.on<GT>([&](const GT& node) { return decide(node); });
@@ -95,6 +97,8 @@ Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For
   });
   inside.on<BlockRealize>([&](const BlockRealize& node) -> Stmt {
     BlockRealize copy = node;
+    for (Expr& value : copy.iter_values) value = inside(value);
+    copy.predicate = inside(copy.predicate);
     if (!is_known_to_blocks) return make(std::move(copy));
     for (std::size_t i = 0; i < node.iter_values.size(); ++i) {
       const Ptr<IterVar>& axis = node.block->iter_vars[i];

@@ -425,6 +425,21 @@ def test_a_loop_whose_name_is_not_unique_is_found_through_a_block():
     assert caught.value.fixes[0] == 'sch.split(sch.get_loops(sch.get_block("D"))[0], [None, 1])'
 
 
+def test_a_recurrence_around_loops_goes_inside():
+    @T.prim_func
+    def columns(A: T.Buffer((64, 8), "float32"), B: T.Buffer((65, 8), "float32")):
+        for i in range(64):
+            for j in range(8):
+                B[i + 1, j] = B[i, j] + A[i, j]
+
+    with pytest.raises(ls.ScheduleError) as caught:
+        tir.Schedule(columns).parallel_scan("i", length=16)
+    assert caught.value.fixes == [
+        'sch.reorder([sch.get_loop("j"), sch.get_loop("i")])\n'
+        'sch.parallel_scan(sch.get_loop("i"), length=16)'
+    ]
+
+
 def test_fixes_are_part_of_the_text_and_of_the_data():
     sch = tir.Schedule(matmul())
     with pytest.raises(ls.ScheduleError) as caught:

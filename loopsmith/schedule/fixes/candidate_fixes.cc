@@ -42,6 +42,7 @@ constexpr Row rows[] = {
     {&one_factor_is_inferred, one_inferred_factor},
     {&names_fit_factors, no_names},
     {&thread_axis_exists, similar_threads},
+    {&body_is_of_stores, innermost},
     // Places.
     {&loop_is_in_scope, loops_of_users},
     {&loop_is_not_around, loops_of_users},

@@ -31,6 +31,7 @@ Fixes other_loops(const RefusedCall& call);
 Fixes partial_results(const RefusedCall& call);
 Fixes windows_one_by_one(const RefusedCall& call);
 Fixes other_orders(const RefusedCall& call);
+Fixes innermost(const RefusedCall& call);
 Fixes loops_once(const RefusedCall& call);
 Fixes loops_below(const RefusedCall& call);
 Fixes neighbours(const RefusedCall& call);

@@ -171,6 +171,19 @@ Fixes other_orders(const RefusedCall& call) {
   return fixes;
 }
 
+Fixes innermost(const RefusedCall& call) {
+  const auto loop = loop_of(call);
+  if (!loop) return {};
+  const auto nest = nest_of(call.schedule, *loop);
+  const auto place = std::ranges::find(nest, loop->index, &LoopRV::index);
+  std::vector<LoopRV> order(
+      std::find_if(place, nest.end(), [&](LoopRV each) { return each.index != loop->index; }),
+      nest.end());
+  if (order.empty()) return {};
+  order.push_back(*loop);
+  return {{call_of(reorder, {to_argument(order)}), again(call)}};
+}
+
 Fixes loops_once(const RefusedCall& call) {
   std::vector<LoopRV> once;
   for (const LoopRV loop : loops_of(call)) {

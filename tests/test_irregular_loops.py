@@ -203,10 +203,27 @@ def test_counts_have_copies_where_these_cost_less() -> None:
 
 
 def test_atomic_refuses_other_updates() -> None:
-    assert refusal(histogram(16, "float32"), lambda sch: sch.atomic("p")).startswith(
+    assert refusal(histogram(16, "float16"), lambda sch: sch.atomic("p")).startswith(
         "updates_can_be_atomic: atomic: what iterations of loop p update in common are not sums, "
         "extremes or bits of integers"
     )
+
+
+@pytest.mark.parametrize("target", ["llvm", "c"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_of_floats_are_atomic_on_request_alone(dtype: str, target: str) -> None:
+    asked, parallel = tir.Schedule(histogram(65536, dtype)), tir.Schedule(histogram(65536, dtype))
+    asked.atomic("p")
+    parallel.parallel("p")
+    assert "atomic_add" in ls.lower(asked).script()
+    assert "atomic_add" not in ls.lower(parallel).script()
+    assert asked.verify()
+    given, counts = numbers(16), np.zeros(65536, dtype)
+    ls.build(asked, target)(given, counts)
+    np.testing.assert_array_equal(counts, np.bincount(given.ravel(), minlength=65536))
+    strict = tir.Schedule(histogram(16, dtype), allow_reassociation=False)
+    with pytest.raises(ls.ScheduleError, match="reduction H would combine its elements"):
+        strict.atomic("p")
 
 
 def sums_of_rows(extent: int, dtype: str = "float32") -> tir.PrimFunc:

@@ -46,7 +46,7 @@ void find_updates(const For& loop, const Stmt& nest, const std::vector<Ptr<Buffe
     if (!carried.is_reduction || is_own) continue;
     for (const Stmt& stmt : {carried.source, carried.sink}) {
       const auto* store = stmt.as<BufferStore>();
-      if (store && atomic_update_of(*store)) updates.insert(store);
+      if (store && atomic_update_in(loop, *store)) updates.insert(store);
     }
   }
 }

@@ -69,7 +69,7 @@ bool is_atomic(const For& loop, const Ptr<Buffer>& buffer) {
   bool all = true;
   pre_order_visit(loop.body, [&](const Ref& ref) {
     const auto* store = ref.as<BufferStore>();
-    if (store && store->buffer.same_as(buffer)) all = all && atomic_update_of(*store);
+    if (store && store->buffer.same_as(buffer)) all = all && atomic_update_in(loop, *store);
     return all && !is_expr(*ref.get());
   });
   return all;

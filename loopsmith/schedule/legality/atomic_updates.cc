@@ -50,11 +50,12 @@ class IterationMemory {
 
 std::optional<AtomicUpdate> atomic_update_of(const BufferStore& store) {
   const DataType type = store.buffer->dtype;
-  const bool is_word =
-      type.is_integer() && type.is_scalar() && (type.bits == 32 || type.bits == 64);
+  const bool is_word = type.is_scalar() && (type.bits == 32 || type.bits == 64) &&
+                       (type.is_integer() || type.is_float());
   if (!is_word || store.value.dtype() != type || store.predicate.defined()) return {};
   const Expr before = make(BufferLoad{.buffer = store.buffer, .indices = store.indices});
   for (const auto& [name, atomic] : atomic_reducers) {
+    if (type.is_float() && atomic != op("atomic_add")) continue;
     const auto reducer = std::ranges::find(known_reducers(), name, &KnownReducer::name);
     if (const auto operand = right_side_of(*reducer, {store.value}, {before})) {
       return AtomicUpdate{atomic, (*operand)[0]};
@@ -63,7 +64,14 @@ std::optional<AtomicUpdate> atomic_update_of(const BufferStore& store) {
   return {};
 }
 
-bool updates_atomically(const Schedule& schedule, LoopRV handle) {
+std::optional<AtomicUpdate> atomic_update_in(const For& loop, const BufferStore& store) {
+  auto update = atomic_update_of(store);
+  const bool is_wanted =
+      update && (!update->rounds() || loop.annotations.contains(atomic_updates_key));
+  return is_wanted ? std::move(update) : std::nullopt;
+}
+
+bool updates_atomically(const Schedule& schedule, LoopRV handle, bool is_requested) {
   const For& loop = schedule.get(handle);
   const std::int64_t* step = as_int(loop.step);
   const ElementAccesses accesses = accesses_inside(schedule, schedule.node(handle));
@@ -89,7 +97,8 @@ bool updates_atomically(const Schedule& schedule, LoopRV handle) {
                   });
     }
     if (const auto* store = ref.as<BufferStore>(); store && is_updated(store->buffer)) {
-      is_atomic = is_atomic && atomic_update_of(*store).has_value();
+      is_atomic =
+          is_atomic && (is_requested ? atomic_update_of(*store) : atomic_update_in(loop, *store));
     }
     return is_atomic && !is_expr(*ref.get());
   });

@@ -63,12 +63,15 @@ for i in range(16):
 }
 
 TEST(atomic_updates, are_of_words_alone) {
-  const auto is_atomic = [](std::string_view type, std::string_view update) {
+  const auto is_atomic = [](std::string_view type, std::string_view update,
+                            bool is_requested = false) {
     const Schedule sch(histogram(type, update));
-    return updates_atomically(sch, sch.loops_named(0, "i")[0]);
+    return updates_atomically(sch, sch.loops_named(0, "i")[0], is_requested);
   };
   EXPECT_TRUE(is_atomic("int64", "H[X[vi] % 8] = T.int64(3) + H[X[vi] % 8]"));
   EXPECT_FALSE(is_atomic("float32", "H[X[vi] % 8] = H[X[vi] % 8] + T.float32(1)"));
+  EXPECT_TRUE(is_atomic("float32", "H[X[vi] % 8] = H[X[vi] % 8] + T.float32(1)", true));
+  EXPECT_FALSE(is_atomic("float32", "H[X[vi] % 8] = T.max(H[X[vi] % 8], T.float32(1))", true));
   EXPECT_FALSE(is_atomic("int16", "H[X[vi] % 8] = H[X[vi] % 8] + T.int16(1)"));
 }
 

@@ -311,7 +311,7 @@ std::optional<Refusal> refuse_by_order(const Schedule& schedule, LoopKindPlan& p
   if (plan.kind == ForKind::thread_binding) {
     if (auto refusal = refuse_taken_axis(schedule, plan.loop, plan.thread_axis)) return refusal;
   }
-  if (plan.is_atomic && !updates_atomically(schedule, plan.loop)) {
+  if (plan.is_atomic && !updates_atomically(schedule, plan.loop, /*is_requested=*/true)) {
     return Refusal{&updates_can_be_atomic, {Argument(plan.loop)}};
   }
   auto refusal = refuse_as_written(schedule, plan);

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/conjuncts.h"
+#include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
@@ -71,8 +73,36 @@ Stmt widen_in_parts(const For& loop, int lanes, int max_lanes) {
   return seq(std::move(parts));
 }
 
+/// The loop without iterations that a condition of its body leaves out at its end, `i + a < n`: a
+/// mask of no lanes is slow where memory ends.
+For without_idle_end(const For& loop) {
+  const auto* branch = loop.body.as<IfThenElse>();
+  if (!branch || branch->else_case || !is_const_int(loop.step, 1)) return loop;
+  const DataType type = loop.loop_var->dtype;
+  Expr extent = loop.extent;
+  std::vector<Expr> others;
+  for (const Expr& condition : arith::conjuncts(branch->condition)) {
+    const auto asked = arith::comparison_of(condition);
+    Expr end;
+    if (asked && !asked->is_equality && asked->left.dtype() == type) {
+      end = Analyzer().simplify(asked->right - asked->left + loop.loop_var +
+                                int_imm(type, asked->is_strict ? 0 : 1));
+    }
+    if (!end.defined() || uses_variable(end, loop.loop_var) || !is_timeless(end)) {
+      others.push_back(condition);
+    } else {
+      extent = min(extent, end - loop.min);
+    }
+  }
+  For shorter = loop;
+  shorter.extent = Analyzer().simplify(max(extent, int_imm(type, 0)));
+  shorter.body = guarded(conjunction(others), branch->then_case);
+  return extent.same_as(loop.extent) ? loop : shorter;
+}
+
 /// Full vectors in a serial loop, then the rest.
-Stmt strip_mine(const For& loop, int lanes) {
+Stmt strip_mine(const For& whole, int lanes) {
+  const For loop = without_idle_end(whole);
   const DataType type = loop.loop_var->dtype;
   const Expr width = int_imm(type, lanes);
   Expr full = floordiv(loop.extent, width);

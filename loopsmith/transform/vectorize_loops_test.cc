@@ -152,6 +152,23 @@ TEST_F(VectorizeLoops, cuts_long_loops_into_vectors) {
   EXPECT_TRUE(same(vectorized(copy(i), any), cut(any, max(floordiv(any, 16), 0))));
 }
 
+TEST_F(VectorizeLoops, makes_no_vectors_of_which_no_lane_works) {
+  const Ptr<Buffer> c = decl_buffer({4096}, f32, "C");
+  const Stmt body = if_then(i + 40 < 240, store(c, x, {i}));
+  const Stmt loop = for_loop(i, 0, 4096, body, ForKind::vectorized);
+  const Stmt result = vectorize_loops(function({c}, loop, {x}), 512)->body;
+  int masked = 0;
+  std::int64_t vectors = 0;
+  pre_order_visit(result, [&](const Ref& ref) {
+    if (const auto* over = ref.as<For>()) vectors = *as_int(over->extent);
+    const auto* stored = ref.as<BufferStore>();
+    masked += stored && stored->predicate.defined() ? 1 : 0;
+    return true;
+  });
+  EXPECT_EQ(vectors, 12) << "of 16 lanes, and half of one";
+  EXPECT_EQ(masked, 0);
+}
+
 TEST_F(VectorizeLoops, cuts_vectors_into_powers_of_two) {
   const auto copy = [&](int first, int count) {
     return store(b, load(a, {ramp(first, 1, count)}), {ramp(first, 1, count)});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <cstdint>
 
 #include "loopsmith/ir/llvm_intrinsics.h"
@@ -13,6 +14,11 @@ struct CpuModel {
   int cores = 1;              ///< Threads that parallel loops will have.
   /// How long it takes, in cycles, until a thread that waits for work has begun with it.
   double thread_start_cycles = 5000;
+  /// The cycles of work, on one thread, of which others do as much as it takes to start them.
+  double least_cycles_for_threads() const {
+    const double all = std::max(cores, 2);
+    return thread_start_cycles * all / (all - 1);
+  }
   /// What the cache holds that is a core's own.
   std::int64_t core_cache_bytes = std::int64_t{1} << 20;
   /// What the largest cache holds: outputs above it are written past it.

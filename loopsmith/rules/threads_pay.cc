@@ -90,8 +90,7 @@ double cycles_of_point(const Nest& nest, const CpuModel& machine) {
 }
 
 Expr threads_pay(const std::vector<Nest>& nests, const PrimFunc& func, const CpuModel& machine) {
-  const double cores = std::max(machine.cores, 2);
-  const double least = machine.thread_start_cycles * cores / (cores - 1);
+  const double least = machine.least_cycles_for_threads();
   // At the least that a point can cost, what is large needs no closer look.
   const bool is_large = std::ranges::any_of(nests, [&](const Nest& nest) {
     const auto points = point_count(nest.axes);

@@ -25,7 +25,6 @@ constexpr double cycles_of_uneven = 3;   // The address of a lane that is not be
 constexpr double cycles_of_division = 8;
 constexpr double cycles_of_function = 20;
 constexpr double cycles_of_iteration = 1.5;
-constexpr double cycles_of_launch = 8000;
 constexpr double max_instructions = 3000;  // Of a loop's body; more do not fit where they run from.
 // Bytes in a cycle: into the first cache, into the core's, into the last.
 constexpr std::array<double, 3> bandwidths{64, 24, 10};
@@ -204,7 +203,7 @@ Cost cost_of(const Statement& statement, const CpuModel& machine, double program
     if (loop.kind == ForKind::parallel) {
       const double turns = std::ceil(loop.extent / std::max(machine.cores, 1));
       cost.threads = loop.extent / std::max(turns, 1.0);
-      cost.launches = around * cycles_of_launch;
+      cost.launches = around * machine.thread_start_cycles;
       break;
     }
     around *= loop.extent;

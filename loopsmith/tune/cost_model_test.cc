@@ -62,6 +62,23 @@ TEST(cost_model, starts_no_threads_for_little) {
   EXPECT_LT(10 * copy("T.vectorized"), copy("T.parallel"));
 }
 
+TEST(cost_model, reads_under_which_condition_threads_run) {
+  const auto copy = [](const std::string& kind) {
+    return estimate(
+        function("A: T.Buffer((4096,), \"float32\"), B: T.Buffer((4096,), \"float32\"), n: T.int32",
+                 "    for i in " + kind + ":\n      B[i] = A[i]\n"),
+        machine);
+  };
+  const std::string always = "T.parallel(4096)", never = "range(4096)";
+  const auto from = [](int least) {
+    return "T.parallel(4096, annotations={\"parallel_if\": n < 9 or n >= " + std::to_string(least) +
+           "})";
+  };
+  EXPECT_EQ(copy(from(100)), copy(always));
+  EXPECT_EQ(copy(from(1000)), copy(never));
+  EXPECT_NE(copy(always), copy(never));
+}
+
 /// A loop of a million iterations, each of which stores one element.
 double over_a_million(const std::string& store) {
   return estimate(function("A: T.Buffer((1000001,), \"float32\")",

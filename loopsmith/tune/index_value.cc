@@ -72,7 +72,11 @@ std::optional<std::int64_t> value_of(const Expr& expr, const Assignment& assignm
       is_a(static_cast<const Max*>(nullptr),
            [](Number a, Number b) { return Value(std::max(a, b)); }) ||
       is_a(static_cast<const LT*>(nullptr), [](Number a, Number b) { return Value(a < b); }) ||
-      is_a(static_cast<const LE*>(nullptr), [](Number a, Number b) { return Value(a <= b); });
+      is_a(static_cast<const LE*>(nullptr), [](Number a, Number b) { return Value(a <= b); }) ||
+      is_a(static_cast<const GT*>(nullptr), [](Number a, Number b) { return Value(a > b); }) ||
+      is_a(static_cast<const GE*>(nullptr), [](Number a, Number b) { return Value(a >= b); }) ||
+      is_a(static_cast<const And*>(nullptr), [](Number a, Number b) { return Value(a && b); }) ||
+      is_a(static_cast<const Or*>(nullptr), [](Number a, Number b) { return Value(a || b); });
   if (is_known) return result;
   if (const auto* select = expr.as<Select>()) {
     const Value condition = value_of(select->condition, assignment);

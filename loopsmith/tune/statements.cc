@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "loopsmith/ir/accumulation.h"
+#include "loopsmith/ir/parallel_condition.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/tune/index_value.h"
@@ -92,7 +93,9 @@ class Collector {
     const double extent = static_cast<double>(
         std::max<std::int64_t>(value_of(loop.extent, assignment_).value_or(assignment_.size), 1));
     const std::int64_t first = value_of(loop.min, assignment_).value_or(0);
-    loops_.push_back({loop.loop_var.get(), loop.kind, extent});
+    const bool is_alone = value_of(parallel_condition(loop), assignment_) == 0;
+    const ForKind kind = is_alone ? ForKind::serial : loop.kind;
+    loops_.push_back({loop.loop_var.get(), kind, extent});
     firsts_.push_back(first);
     // Bounds further inside are those of an iteration in the middle.
     assignment_.numbers.emplace_back(loop.loop_var.get(),

@@ -10,8 +10,6 @@ namespace loopsmith::plain_loops {
 struct Machine : CpuModel {
   /// What the cache holds that is next to a core.
   std::int64_t first_cache_bytes = std::int64_t{32} << 10;
-  /// How long it takes, in cycles, until another thread has woken: less work is done before.
-  double thread_start_cycles = 40000;
   /// What a size is taken for that is known at run time only.
   double unknown_size = 1000;
   /// Whether the program asks that such sizes are at least that.

@@ -53,8 +53,7 @@ std::vector<std::int64_t> least_sizes_of_sweep() {
 }
 
 double least_cycles_of_recurrence(const Machine& machine) {
-  const double saved = 1 - 1.0 / machine.cores;
-  return starts_of_recurrence * machine.thread_start_cycles / saved;
+  return starts_of_recurrence * machine.least_cycles_for_threads();
 }
 
 void parallelize_recurrence(Steps& steps, LoopRV nest, double cycles, const Machine& machine) {

@@ -21,10 +21,15 @@ using schedule_testing::program;
 using plain_loops::Machine;
 
 /// Small, so that the loops of tests have enough to do for it.
-constexpr Machine small_machine{
-    {.vector_bytes = 16, .vector_registers = 16, .cores = 2, .core_cache_bytes = 2048}, 256, 500};
-constexpr Machine one_core{
-    {.vector_bytes = 16, .vector_registers = 16, .cores = 1, .core_cache_bytes = 2048}, 256, 500};
+constexpr Machine machine_with(int cores, double thread_start_cycles = 500) {
+  return {{.vector_bytes = 16,
+           .vector_registers = 16,
+           .cores = cores,
+           .thread_start_cycles = thread_start_cycles,
+           .core_cache_bytes = 2048},
+          256};
+}
+constexpr Machine small_machine = machine_with(2), one_core = machine_with(1);
 
 /// Schedules all loops of a function. True when one was changed.
 bool schedule_all(Schedule& schedule, const Machine& model) {
@@ -69,6 +74,26 @@ TEST(schedule_plain_loops, scans_in_parts_what_is_long_and_not_rounded) {
   EXPECT_TRUE(has(scheduled(sums("int32", 10000), small_machine), "in T.parallel(3)"));
   EXPECT_FALSE(has(scheduled(sums("int32", 100), small_machine), "parallel"));
   EXPECT_FALSE(has(scheduled(sums("float32", 10000), small_machine), "parallel"));
+}
+
+TEST(schedule_plain_loops, runs_in_threads_what_takes_longer_than_to_start_them) {
+  const auto is_shared = [](int count, const Machine& machine) {
+    const auto func =
+        program(fmt::format("A: T.Buffer(({0},)), B: T.Buffer(({0},))", count).c_str(),
+                fmt::format("for i in range({}):\n    B[i] = A[i] + T.float32(1)", count).c_str());
+    return has(scheduled(func, machine), "in T.parallel(");
+  };
+  // The least number of iterations, as a multiple of 16.
+  const auto crossover = [&](const Machine& machine) {
+    int count = 16;
+    while (!is_shared(count, machine)) count += 16;
+    return count;
+  };
+  const int of_two = crossover(machine_with(2, 50)), slower = crossover(machine_with(2, 100));
+  EXPECT_NEAR(slower, 2 * of_two, 16);
+  // Of many cores, others do nearly all.
+  EXPECT_NEAR(crossover(machine_with(1000, 100)), of_two, 16);
+  EXPECT_FALSE(is_shared(100 * slower, machine_with(1, 100)));
 }
 
 TEST(schedule_plain_loops, sweeps_in_tiles_along_diagonals) {
@@ -156,10 +181,7 @@ TEST(schedule_plain_loops, asks_for_sizes_before_threads_are_woken) {
                                type, update)
                        .c_str());
   };
-  constexpr Machine slow_to_wake{
-      {.vector_bytes = 16, .vector_registers = 16, .cores = 2, .core_cache_bytes = 2048},
-      256,
-      4000};
+  constexpr Machine slow_to_wake = machine_with(2, 4000);
   for (const auto& func : {of("int32", "B[i] + A[i]"), of("float32", "A[i] + T.float32(1)")}) {
     const std::string text = scheduled(func, slow_to_wake);
     EXPECT_TRUE(has(text, "if n >= ")) << text;
@@ -206,8 +228,12 @@ TEST(schedule_plain_loops, leaves_loops_with_blocks_and_loops_that_say_how_they_
 TEST(schedule_plain_loops, keeps_what_random_programs_compute) {
   const auto first = static_cast<std::uint64_t>(testing::first_fuzz_seed()) + 1;
   const auto cases = static_cast<std::uint64_t>(testing::fuzz_cases(1000));
-  constexpr Machine tiny{
-      {.vector_bytes = 8, .vector_registers = 8, .cores = 2, .core_cache_bytes = 256}, 64, 10};
+  constexpr Machine tiny{{.vector_bytes = 8,
+                          .vector_registers = 8,
+                          .cores = 2,
+                          .thread_start_cycles = 10,
+                          .core_cache_bytes = 256},
+                         64};
   int changed = 0;
   for (std::uint64_t seed = first; seed < first + cases; ++seed) {
     Ptr<PrimFunc> func;

@@ -95,7 +95,7 @@ bool parallelize_rows(Steps& steps, LoopRV loop) {
 /// True when a loop of the nest runs in threads then.
 bool parallelize_loops(Steps& steps, LoopRV loop, const Machine& machine) {
   if (steps.get(loop).kind != ForKind::serial) return false;
-  if (work_of(steps.schedule(), loop, machine) < machine.thread_start_cycles) return false;
+  if (work_of(steps.schedule(), loop, machine) < machine.least_cycles_for_threads()) return false;
   const double trips = trip_count(steps.get(loop), nest_around(steps.schedule(), loop), machine);
   const bool is_atomic = would_update_atomically(steps.schedule(), loop);
   if (trips >= 2 && !is_atomic && take_without_last(steps, loop, parallelize_rows)) return true;
@@ -126,7 +126,8 @@ LeastSizes least_sizes_for_threads(const Steps& steps, LoopRV nest, const Machin
 LoopRV chunk_for_threads(Steps& steps, LoopRV loop, const Machine& machine) {
   const bool is_alone = nest_around(steps.schedule(), loop).empty();
   if (machine.cores < 2 || !is_alone || accumulates(steps, loop)) return loop;
-  if (work_of(steps.schedule(), loop, machine) < 2 * machine.thread_start_cycles) return loop;
+  if (work_of(steps.schedule(), loop, machine) < 2 * machine.least_cycles_for_threads())
+    return loop;
   const double chunk =
       trip_count(steps.get(loop), {}, machine) / (chunks_per_thread * machine.cores);
   const std::int64_t units =

@@ -83,6 +83,7 @@ class Survey {
   }
 
   bool is_same_in_all(const Expr& expr) const {
+    if (expr.is<IntImm>() || expr.is<Var>()) return !differing_.contains(expr.get());
     bool is_same = is_pure(expr);
     pre_order_visit(expr, [&](const Ref& ref) {
       const auto* load = ref.as<BufferLoad>();

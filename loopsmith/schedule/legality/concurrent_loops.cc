@@ -139,20 +139,30 @@ bool leaves_fill(const Schedule& after, LoopRV loop, const ChangedAccesses& chan
   return true;
 }
 
-/// Why a loop over threads may not be inside another one over the same.
-std::optional<Refusal> sharing_conflict_of(const Schedule& schedule, LoopRV handle, OwnMemory&) {
+/// The loops around one over threads that are over the same.
+Handles<LoopRV> loops_of_its_axis(const Schedule& schedule, LoopRV handle) {
+  Handles<LoopRV> found;
   const For& loop = schedule.get(handle);
-  if (loop.kind != ForKind::thread_binding) return {};
-  const std::string& axis = loop.thread_binding->thread_tag;
+  if (loop.kind != ForKind::thread_binding) return found;
   const NodeId node = schedule.node(handle);
   for (NodeId at = schedule.at(node).parent; at != no_node; at = schedule.at(at).parent) {
     const auto* around = schedule.as<For>(at);
-    if (!around || around->kind != ForKind::thread_binding) continue;
-    if (around->thread_binding->thread_tag != axis) continue;
-    if (may_share_out(schedule, schedule.loop_at(at), handle)) continue;
+    const bool is_of_it = around && around->kind == ForKind::thread_binding &&
+                          around->thread_binding->thread_tag == loop.thread_binding->thread_tag;
+    if (is_of_it) found.push_back(schedule.loop_at(at));
+  }
+  return found;
+}
+
+/// Why a loop over threads may not be inside another one over the same.
+std::optional<Refusal> sharing_conflict_of(const Schedule& schedule, LoopRV handle, OwnMemory&) {
+  const For& loop = schedule.get(handle);
+  for (const LoopRV around : loops_of_its_axis(schedule, handle)) {
+    if (may_share_out(schedule, around, handle)) continue;
     return changed_results(
         threads_do_more_than_fill,
-        {Argument(loop.loop_var->name), Argument(axis), Argument(around->loop_var->name)});
+        {Argument(loop.loop_var->name), Argument(loop.thread_binding->thread_tag),
+         Argument(schedule.get(around).loop_var->name)});
   }
   return {};
 }
@@ -282,7 +292,7 @@ std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedu
             stays_independent(after, loop, how_of(after.get(loop)), memory, changed()));
   };
   const auto keeps_sharing = [&](LoopRV loop) {
-    return after.get(loop).kind == ForKind::thread_binding && leaves_fill(after, loop, changed());
+    return loops_of_its_axis(after, loop).empty() || leaves_fill(after, loop, changed());
   };
   std::vector<std::uint32_t> old;
   each_concurrent_loop(before, nullptr, [&](LoopRV loop) {

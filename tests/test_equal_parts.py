@@ -105,7 +105,7 @@ def test_inspect_split_refuses_loops_without_differences() -> None:
     )
     assert refusal(changing, lambda sch: sch.inspect_split("i", 4)).startswith("costs_differ")
     assert refusal(program(*SPARSE), lambda sch: sch.inspect_split("i", 0)) == (
-        "part_count_is_positive: inspect_split: loop i is to have 0 parts"
+        "number_is_in_range: inspect_split: parts is 0, not within 1 and 65536"
     )
     nested = program(
         'S: T.Buffer((9,), "int32"), A: T.Buffer((4, 8), "int32")',

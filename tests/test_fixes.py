@@ -300,7 +300,7 @@ REFUSALS: dict[str, tuple[tir.PrimFunc, Call, str, list[str]]] = {
     "an axis is another": (
         matmul(),
         lambda sch: sch.rfactor("k", 9),
-        "factor_axis_is_in_range",
+        "number_is_in_range",
         ['sch.rfactor(sch.get_loop("k"), 0)'],
     ),
     "a reduction is another loop": (

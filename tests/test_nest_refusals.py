@@ -191,7 +191,7 @@ for j in range(10):
 
 def test_sums_and_maxima_stand_alone_in_their_loops():
     assert refusal(TERMS, lambda sch: sch.hoist_factor("sum")) == (
-        "nest_is_of_the_sum: hoist_factor: block sum is not alone in its loops"
+        "nest_is_of_block_alone: hoist_factor: block sum is not alone in the loops around it"
     )
     assert refusal(TERMS, lambda sch: sch.merge_online("i", "j")) == (
         "loop_is_of_one_block: merge_online: something else than loops and one block stands in "
@@ -212,5 +212,5 @@ def test_conditions_of_threads_are_truth_values_of_sizes():
         "condition_is_a_truth_value: parallel: the condition of loop i is N[0], of type int32"
     )
     assert under(lambda sch: element(sch) > 1).startswith(
-        "condition_is_of_sizes: parallel: the condition of loop i is N[0] > 1, which reads "
+        "value_is_of_sizes: parallel: the condition of loop i is N[0] > 1, which reads "
     )

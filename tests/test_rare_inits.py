@@ -73,7 +73,7 @@ for i in range(2):
 """
     assert (
         outcome('A: T.Buffer((2,), "float32")', body, lambda sch: sch.blockize("i"))
-        == "init_can_go_first"
+        == "step_keeps_results"
     )
 
 

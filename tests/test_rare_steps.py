@@ -149,7 +149,7 @@ for i in range(2, 3):
 """,
         lambda sch: sch.cache_write("b", 0, "shared"),
     )
-    assert code == "written_box_is_known"
+    assert code == "step_keeps_results"
 
 
 def test_expand_scalar_indexes_by_the_axis_of_the_reduction():

@@ -115,22 +115,23 @@ def main(a: T.handle, c: T.handle, d: T.handle):
         (
             PRODUCTS,
             lambda sch, loop: sch.write_at(loop, "C", 0, "local"),
-            "inits_are_copied_back",
-            "write_at: loop k may have no iteration, where block C gives its init and nothing "
-            "would copy it back",
+            "empty_reductions_start",
+            "write_at: loop k may have no iteration, where block C gives its init; after this "
+            "step it would give nothing",
         ),
         (
             SHARED_SUMS,
             lambda sch, loop: sch.cache_write("C", 0, "local"),
-            "inits_are_copied_back",
-            "cache_write: loop j may have no iteration, where block C gives its init and nothing "
-            "would copy it back",
+            "empty_reductions_start",
+            "cache_write: loop j may have no iteration, where block C gives its init; after this "
+            "step it would give nothing",
         ),
         (
             COPIED_AGAIN,
             lambda sch, loop: sch.write_at(sch.get_loops("C")[0], "C", 0, "local"),
-            "written_box_is_known",
-            "write_at: which elements of buffer C block C writes is not known exactly",
+            "step_keeps_results",
+            "write_at: results may change: which elements of buffer C block C writes is not known "
+            "exactly",
         ),
         (
             COPIED_AGAIN,

@@ -377,10 +377,11 @@ for y in range(8):
         "reindex: block outer has other blocks inside",
     ),
     (
-        "axes_tell_the_truth",
+        "step_keeps_results",
         UNTRUE,
         lambda sch: sch.transform_block_layout("step", lambda i: (i // 4, i % 4)),
-        "transform_block_layout: instances of block step may depend on each other's order",
+        "transform_block_layout: results may change: instances of block step may depend on each "
+        "other's order",
     ),
     (
         "buffer_is_compact",

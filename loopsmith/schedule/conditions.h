@@ -32,10 +32,6 @@ inline constexpr Condition bounds_stay{"bounds_stay",
                                        "the bounds of loop {} read what the body of loop {} writes",
                                        "give them a name before the loop: n = A[0], then range(n)"};
 
-inline constexpr Condition index_map_fits_the_block{
-    "index_map_fits_the_block", "the index map takes {} indices, block {} has {} axes",
-    "take one index for each axis"};
-
 inline constexpr Condition buffer_is_used_by_index{
     "buffer_is_used_by_index", "buffer {} is reached through its pointer or a match_buffer",
     "do this before you tensorize"};
@@ -56,8 +52,8 @@ inline constexpr Condition block_has_no_effects{
     "block_has_no_effects", "block {} asserts, or calls what may have effects",
     "keep the block as it is: its calls would be made more often, or less"};
 
-inline constexpr Condition init_can_go_first{
-    "init_can_go_first", "the init of block {} cannot go before loop {}, as {}",
+inline constexpr ResultChange init_can_go_first{
+    LegalityQuestion::order, false, "the init of block {} cannot go before loop {}, as {}",
     "reorder loops so that those of the reduction are plain and innermost"};
 
 /// Refuses a loop with annotations or a thread.
@@ -71,5 +67,19 @@ std::optional<Refusal> refuse_unless_bounds_stay(const Schedule& schedule, LoopR
 /// A refusal of a step that was tried on a snapshot, whose loops and blocks nobody else has: it is
 /// made one of `loop` instead.
 Refusal in_terms_of(LoopRV loop, Refusal refusal);
+inline constexpr Condition number_is_in_range{
+    "number_is_in_range", "{} is {}, not within {} and {}", "pass a number of that range"};
+inline constexpr Condition value_is_of_sizes{
+    "value_is_of_sizes", "{} of loop {} is {}, which reads {}, no size of the function",
+    "use numbers, parameters, and sizes of buffers that are parameters"};
+inline constexpr Condition index_map_fits{"index_map_fits",
+                                          "the index map takes {} indices, {} {} has {} {}",
+                                          "take one index for each of them"};
+inline constexpr Condition loops_are_given{"loops_are_given",
+                                           "{} loops are given, {} or more are needed",
+                                           "give them outermost first, or nests in their order"};
+inline constexpr Condition nest_is_of_block_alone{
+    "nest_is_of_block_alone", "block {} is not alone in the loops around it",
+    "do this before anything is computed at these loops, or let others leave them first"};
 
 }  // namespace loopsmith

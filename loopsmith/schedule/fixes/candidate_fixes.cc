@@ -26,7 +26,7 @@ constexpr ChangeRow change_rows[] = {
     {&updates_are_read, other_loops},    {&loop_is_reduction, partial_results},
     {&updates_meet, windows_one_by_one}, {&order_would_change, other_orders},
     {&order_is_unknown, other_orders},   {&result_changes, other_places},
-    {&result_is_unknown, other_places},
+    {&result_is_unknown, other_places},  {&writer_does_not_read_first, cache_in_place},
 };
 
 constexpr Row rows[] = {
@@ -56,13 +56,12 @@ constexpr Row rows[] = {
     {&nest_has_one_block, loops_around_block},
     {&loop_is_around_block, loops_around_block},
     {&loop_is_above_reduction, loops_around_block},
-    {&factor_axis_is_in_range, first_axis},
+    {&number_is_in_range, first_axis},
     // Buffers.
     {&block_has_the_buffer, buffers_of_block},
     {&storage_scope_is_known, similar_scopes},
     {&dtype_is_known, similar_types},
     {&consumer_does_not_write, cache_in_place},
-    {&writer_does_not_read_first, cache_in_place},
     // Names.
     {&block_has_the_name, similar_blocks},
     {&loop_has_the_name, similar_loops},

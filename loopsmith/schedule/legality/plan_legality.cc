@@ -141,7 +141,7 @@ std::optional<Stmt> bring_together(const Schedule& schedule, MergeSiblingsPlan& 
 
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, MergeSiblingsPlan& plan) {
   if (const auto obstacle = bring_together(schedule, plan)) {
-    return Refusal{&siblings_can_meet, {Argument(Ref(*obstacle))}};
+    return changed_results(siblings_can_meet, {Argument(Ref(*obstacle))});
   }
   Schedule arranged = schedule.snapshot();
   arrange_siblings(arranged, plan);
@@ -154,7 +154,7 @@ std::optional<Refusal> refuse_by_order(const Schedule& schedule, ExpandScalarPla
   const NodeId nest = whole_nest(schedule, schedule.node(plan.loop));
   Dependences dependences(under_path_condition(schedule, nest), {.local_buffers = {plan.buffer}});
   if (dependences.may_be_private(schedule.get(plan.loop).loop_var, plan.buffer)) return {};
-  return Refusal{&iterations_write_first, {Argument(plan.loop), Argument(Ref(plan.buffer))}};
+  return changed_results(iterations_write_first, {Argument(plan.loop), Argument(Ref(plan.buffer))});
 }
 
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, PrivatizePlan& plan) {
@@ -179,7 +179,8 @@ std::optional<Refusal> refuse_by_order(const Schedule& schedule, PrivatizePlan& 
 
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, ParallelScanPlan& plan) {
   if (const auto changed = changed_input(plan.recurrence, plan.stores)) {
-    return Refusal{&recurrence_inputs_stay, {Argument(plan.loop), Argument((*changed)->name)}};
+    return changed_results(recurrence_inputs_stay,
+                           {Argument(plan.loop), Argument((*changed)->name)});
   }
   Schedule after = schedule.snapshot();
   const Handles<LoopRV> loops = cut_into_parts(after, plan);
@@ -205,7 +206,7 @@ std::optional<Refusal> refuse_by_order(const Schedule& schedule, InspectSplitPla
 
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, TransformBlockLayoutPlan& plan) {
   if (axes_are_injective(schedule, plan.block)) return {};
-  return Refusal{&axes_tell_the_truth, {Argument(plan.block)}};
+  return changed_results(axes_tell_the_truth, {Argument(plan.block)});
 }
 
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, TensorizePlan& plan) {

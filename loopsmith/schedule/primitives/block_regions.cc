@@ -51,7 +51,9 @@ Planned<StorageAlignPlan> plan_storage_align(const Schedule& schedule,
   const auto rank = static_cast<std::int64_t>(selected->buffer->shape.size());
   const std::int64_t axis = arguments.axis < 0 ? arguments.axis + rank : arguments.axis;
   if (axis < 0 || axis >= rank) {
-    return Refusal{&axis_is_of_the_buffer, {Argument(arguments.axis), Argument(rank), buffer}};
+    return Refusal{
+        &number_is_in_range,
+        {Argument("axis"), Argument(arguments.axis), Argument(-rank), Argument(rank - 1)}};
   }
   const NodeId owner = owner_of(schedule, schedule.node(arguments.block), selected->buffer);
   if (owner == no_node || schedule.as<PrimFunc>(owner)) {

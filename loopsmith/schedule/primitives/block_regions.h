@@ -71,9 +71,6 @@ struct AnnotateAccessPlan {
 inline constexpr Condition alignment_is_positive{"alignment_is_positive",
                                                  "factor {} is not positive",
                                                  "pass the number of elements to align to"};
-inline constexpr Condition axis_is_of_the_buffer{
-    "axis_is_of_the_buffer", "axis {} is none of the {} dimensions of buffer {}",
-    "count from 0, or from -1 backwards"};
 inline constexpr Condition access_is_read_or_write{
     "access_is_read_or_write", "{} is neither read nor write", "pass \"read\" or \"write\""};
 inline constexpr Condition block_has_the_region{"block_has_the_region",
@@ -84,7 +81,7 @@ inline constexpr Condition ranges_fit_the_buffer{
     "take each axis of the block, and give a start and an end for each dimension of the buffer"};
 
 inline constexpr const Condition* storage_align_conditions[] = {
-    &block_has_the_buffer, &alignment_is_positive, &axis_is_of_the_buffer, &buffer_is_allocated};
+    &block_has_the_buffer, &alignment_is_positive, &number_is_in_range, &buffer_is_allocated};
 inline constexpr const Condition* hide_access_conditions[] = {&access_is_read_or_write,
                                                               &block_has_the_region};
 inline constexpr const Condition* annotate_access_conditions[] = {

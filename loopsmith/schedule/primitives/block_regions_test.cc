@@ -34,7 +34,7 @@ TEST(storage_align, refuses_what_has_no_such_layout) {
   EXPECT_EQ(error_of([&] { storage_align(sch, b, 0, 0, 0, 0); }),
             "alignment_is_positive: storage_align: factor 0 is not positive");
   EXPECT_EQ(error_of([&] { storage_align(sch, b, 0, 2, 8, 0); }),
-            "axis_is_of_the_buffer: storage_align: axis 2 is none of the 2 dimensions of buffer B");
+            "number_is_in_range: storage_align: axis is 2, not within -2 and 1");
   EXPECT_EQ(error_of([&] { storage_align(sch, get_block(sch, "C"), 0, 0, 8, 0); }),
             "buffer_is_allocated: storage_align: buffer C is not allocated by a block");
   EXPECT_EQ(error_of([&] { storage_align(sch, b, 1, 0, 8, 0); }),

@@ -296,10 +296,12 @@ for i, {}:
     return error_of([&] { blockize(sch, get_loops(sch, get_block(sch, "C"))[1]); });
   };
   EXPECT_EQ(refused(reduction("k in T.grid(4, 5)", "k + 3")),
-            "init_can_go_first: blockize: the init of block C cannot go before loop k, as its "
+            "step_keeps_results: blockize: results may change: the init of block C cannot go "
+            "before loop k, as its "
             "reduction does not start at the first iteration");
   EXPECT_EQ(refused(reduction("k, r in T.grid(4, 8, 2)", "k")),
-            "init_can_go_first: blockize: the init of block C cannot go before loop k, as a loop "
+            "step_keeps_results: blockize: results may change: the init of block C cannot go "
+            "before loop k, as a loop "
             "repeats its instances");
   Schedule scan(program(R"(C: T.Buffer((8,), "float32"))", R"(
 for i, k in T.grid(8, 4):

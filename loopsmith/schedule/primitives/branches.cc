@@ -40,7 +40,7 @@ Planned<BranchPlan> plan_sink_if(const Schedule& schedule, const SinkIfArguments
     return Refusal{&bounds_read_no_memory, {handle}};
   }
   if (!is_pure(branch->condition) || may_change(branch->condition, schedule.statement(parent))) {
-    return Refusal{&condition_stays, {Argument(Ref(branch->condition)), handle}};
+    return changed_results(condition_stays, {Argument(Ref(branch->condition)), handle});
   }
   return BranchPlan{arguments.loop, parent};
 }
@@ -73,7 +73,7 @@ Planned<BranchPlan> plan_hoist_if(const Schedule& schedule, const HoistIfArgumen
     return Refusal{&condition_is_outside, {condition, handle}};
   }
   if (!is_pure(branch->condition) || may_change(branch->condition, loop.body)) {
-    return Refusal{&condition_stays, {condition, handle}};
+    return changed_results(condition_stays, {condition, handle});
   }
   if (reads_memory(branch->condition) && !has_elements(loop)) {
     return Refusal{&condition_has_a_value, {condition, handle}};

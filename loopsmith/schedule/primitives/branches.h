@@ -36,18 +36,18 @@ inline constexpr Condition body_is_an_if{"body_is_an_if", "the body of loop {} i
 inline constexpr Condition condition_is_outside{
     "condition_is_outside", "the condition {} depends on loop {}",
     "hoist conditions that are the same in each iteration; peel or loop_partition make them so"};
-inline constexpr Condition condition_stays{"condition_stays",
-                                           "the condition {} reads what loop {} writes",
-                                           "keep its value in a buffer of its own first"};
+inline constexpr ResultChange condition_stays{LegalityQuestion::order, false,
+                                              "the condition {} reads what loop {} writes",
+                                              "keep its value in a buffer of its own first"};
 inline constexpr Condition condition_has_a_value{
     "condition_has_a_value", "the condition {} reads memory, also where loop {} has no iteration",
     "give the loop a constant extent"};
 inline constexpr const Condition* sink_if_conditions[] = {
     &loop_is_plain,         &loop_is_alone_in_a_branch, &branches_have_equal_loops,
-    &bounds_read_no_memory, &condition_stays,           &empty_reductions_start};
+    &bounds_read_no_memory, &empty_reductions_start,    &step_keeps_results};
 inline constexpr const Condition* hoist_if_conditions[] = {
-    &loop_is_plain,   &body_is_an_if,         &condition_is_outside,
-    &condition_stays, &condition_has_a_value, &empty_reductions_start};
+    &loop_is_plain,         &body_is_an_if,          &condition_is_outside,
+    &condition_has_a_value, &empty_reductions_start, &step_keeps_results};
 
 Planned<BranchPlan> plan_sink_if(const Schedule& schedule, const SinkIfArguments& arguments);
 Planned<BranchPlan> plan_hoist_if(const Schedule& schedule, const HoistIfArguments& arguments);

@@ -240,7 +240,7 @@ Planned<CacheExpressionPlan> plan_cache_expression(const Schedule& schedule,
   plan.mapped = std::get<MappedIndices>(std::move(mapped));
   if (!has_fixed_domains(schedule, plan) ||
       !(runs_for_all(schedule, plan) || can_always_be_read(schedule, plan))) {
-    return Refusal{&instances_are_complete, {Argument(block)}};
+    return changed_results(instances_are_complete, {Argument(block)});
   }
   if (auto refusal = refuse_inputs(schedule, plan)) return *std::move(refusal);
   const NodeId scope = schedule.node(plan.subject.scope);

@@ -145,7 +145,8 @@ TEST(cache_expression, computes_nothing_that_was_computed_under_a_condition) {
   const auto i = var("i");
   const auto map = make(IndexMap{.initial_indices = {i}, .final_indices = {i}});
   EXPECT_EQ(error_of([&] { cache_expression(sch, get_block(sch, "C"), "A", "global", map); }),
-            "instances_are_complete: cache_expression: block C is not known to write for all "
+            "step_keeps_results: cache_expression: results may change: block C is not known to "
+            "write for all "
             "values of its axes");
 }
 

@@ -36,8 +36,8 @@ Planned<CacheInplacePlan> plan_cache_inplace(const Schedule& schedule,
         unite(plan.box, accessed_region(schedule, arguments.block, *region, plan.place.around));
   }
   if (!is_written_before(schedule, subject, plan.box, {plan.place.at, plan.place.around})) {
-    return Refusal{&copied_elements_are_written,
-                   {Argument(Ref(buffer)), Argument(arguments.block)}};
+    return changed_results(copied_elements_are_written,
+                           {Argument(Ref(buffer)), Argument(arguments.block)});
   }
   plan.widens_regions = !may_read(schedule, subject, plan.box);
   for (const auto& region : schedule.get(plan.scope).writes) {

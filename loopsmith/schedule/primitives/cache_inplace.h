@@ -33,10 +33,9 @@ struct CacheInplacePlan {
 inline constexpr Condition block_updates_the_buffer{
     "block_updates_the_buffer", "block {} reads buffer {} and does not write it", "use cache_read"};
 inline constexpr const Condition* cache_inplace_conditions[] = {
-    &block_has_the_buffer,          &storage_scope_is_known, &block_stands_in_a_block,
-    &buffer_is_used_by_index,       &uses_are_declared,      &block_updates_the_buffer,
-    &buffer_is_not_written_between, &empty_reductions_start, &step_keeps_results,
-    &copied_elements_are_written};
+    &block_has_the_buffer,    &storage_scope_is_known, &block_stands_in_a_block,
+    &buffer_is_used_by_index, &uses_are_declared,      &block_updates_the_buffer,
+    &empty_reductions_start,  &step_keeps_results};
 
 Planned<CacheInplacePlan> plan_cache_inplace(const Schedule& schedule,
                                              const CacheInplaceArguments& arguments);

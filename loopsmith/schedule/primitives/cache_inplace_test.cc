@@ -77,7 +77,8 @@ TEST(cache_inplace, refuses_what_is_written_only_inside) {
                 C[vi] = B[vi] + T.float32(1)
 )"));
   EXPECT_EQ(error_of([&] { cache_inplace(sch, get_block(sch, "inner"), "B", "local"); }),
-            "copied_elements_are_written: cache_inplace: whether all elements of buffer B that the "
+            "step_keeps_results: cache_inplace: results may change: whether all elements of buffer "
+            "B that the "
             "copy for block inner takes were written before is not known");
 }
 

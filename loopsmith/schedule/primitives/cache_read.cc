@@ -89,7 +89,7 @@ Planned<CacheReadPlan> plan_cache_read(const Schedule& schedule,
     plan.box =
         read_region(schedule, plan.subject.selected.buffer, plan.consumers, plan.place.around);
     if (!is_written_before(schedule, plan.subject, plan.box, plan.place)) {
-      return Refusal{&copied_elements_are_written, {buffer, Argument(plan.consumers[0])}};
+      return changed_results(copied_elements_are_written, {buffer, Argument(plan.consumers[0])});
     }
   }
   if (auto tile = refuse_pointers_to_tile(schedule, plan.subject, plan.place, plan.box)) {

@@ -38,7 +38,7 @@ Planned<CacheWritePlan> plan_cache_write(const Schedule& schedule,
     const bool reads_first =
         contains(subject.readers, writer) && !is_filled_for(schedule, subject, writer);
     if (reads_first || continues_reduction(schedule, subject.scope, writer)) {
-      return Refusal{&writer_does_not_read_first, {Argument(writer), Argument(Ref(buffer))}};
+      return changed_results(writer_does_not_read_first, {Argument(writer), Argument(Ref(buffer))});
     }
   }
   for (const BlockRV consumer : plan.consumers) {
@@ -48,7 +48,8 @@ Planned<CacheWritePlan> plan_cache_write(const Schedule& schedule,
     }
     if (contains(subject.writers, consumer)) continue;
     if (!is_filled_for(schedule, subject, consumer)) {
-      return Refusal{&consumer_reads_what_is_cached, {Argument(consumer), Argument(Ref(buffer))}};
+      return changed_results(consumer_reads_what_is_cached,
+                             {Argument(consumer), Argument(Ref(buffer))});
     }
   }
   const NodeId scope = schedule.node(subject.scope);

@@ -32,26 +32,17 @@ struct CacheWritePlan {
   std::optional<Preservation> preservation = {};
 };
 
-inline constexpr Condition consumer_reads_what_is_cached{
-    "consumer_reads_what_is_cached",
+inline constexpr ResultChange consumer_reads_what_is_cached{
+    LegalityQuestion::cover, false,
     "block {} reads elements of buffer {} that are not in the cache",
     "leave it out of consumer_blocks"};
-inline constexpr Condition writer_does_not_read_first{
-    "writer_does_not_read_first", "block {} reads what was in buffer {} before",
+inline constexpr ResultChange writer_does_not_read_first{
+    LegalityQuestion::cover, false, "block {} reads what was in buffer {} before",
     "use cache_inplace, which copies it there and back"};
-inline constexpr const Condition* cache_write_conditions[] = {&block_has_the_buffer,
-                                                              &storage_scope_is_known,
-                                                              &block_stands_in_a_block,
-                                                              &buffer_is_used_by_index,
-                                                              &uses_are_declared,
-                                                              &consumer_reads_the_buffer,
-                                                              &consumer_reads_what_is_cached,
-                                                              &writer_does_not_read_first,
-                                                              &buffer_is_not_written_between,
-                                                              &written_box_is_known,
-                                                              &inits_are_copied_back,
-                                                              &empty_reductions_start,
-                                                              &step_keeps_results};
+inline constexpr const Condition* cache_write_conditions[] = {
+    &block_has_the_buffer,    &storage_scope_is_known, &block_stands_in_a_block,
+    &buffer_is_used_by_index, &uses_are_declared,      &consumer_reads_the_buffer,
+    &empty_reductions_start,  &step_keeps_results};
 
 Planned<CacheWritePlan> plan_cache_write(const Schedule& schedule,
                                          const CacheWriteArguments& arguments);

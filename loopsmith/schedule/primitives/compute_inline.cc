@@ -165,7 +165,7 @@ Planned<ComputeInlinePlan> plan_compute_inline(const Schedule& schedule,
     }
     if (use.by_view || !is_before(schedule, Place{node}, use.place) ||
         (!is_whole && !is_written(schedule, use, block, plan.element, instances))) {
-      return Refusal{&what_is_read_is_written, {Argument(handle), Argument(Ref(buffer))}};
+      return changed_results(what_is_read_is_written, {Argument(handle), Argument(Ref(buffer))});
     }
     is_proved = is_proved && reads_the_same_at(schedule, handle, use.place, uses);
     const bool is_known = std::ranges::any_of(plan.readers, [&](const Place& place) {

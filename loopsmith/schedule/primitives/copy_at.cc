@@ -128,9 +128,8 @@ Planned<CopyAtPlan> plan_read_at(const Schedule& schedule, const ReadAtArguments
   auto plan = std::get<CopyAtPlan>(std::move(found));
   const Ptr<Buffer>& buffer = plan.subject.selected.buffer;
   if (!plan.subject.writers.empty()) {
-    return Refusal{
-        &loop_reads_alone,
-        {Argument(plan.subject.writers[0]), Argument(Ref(buffer)), Argument(arguments.loop)}};
+    return changed_results(loop_reads_alone, {Argument(plan.subject.writers[0]),
+                                              Argument(Ref(buffer)), Argument(arguments.loop)});
   }
   plan.at = statement_of(schedule, plan.subject.readers[0], arguments.loop);
   const NodeId scope = schedule.node(plan.subject.scope);
@@ -143,8 +142,8 @@ Planned<CopyAtPlan> plan_read_at(const Schedule& schedule, const ReadAtArguments
   subject.writers = writers_of(schedule, schedule.node(subject.scope), buffer);
   plan.widens_reads = !may_read(schedule, subject, plan.box);
   if (!is_written_before(schedule, subject, plan.box, {plan.at})) {
-    return Refusal{&copied_elements_are_written,
-                   {Argument(Ref(buffer)), Argument(arguments.block)}};
+    return changed_results(copied_elements_are_written,
+                           {Argument(Ref(buffer)), Argument(arguments.block)});
   }
   if (auto refusal = refuse_odd_loops(schedule, plan)) return *std::move(refusal);
   return plan;
@@ -163,12 +162,12 @@ Planned<CopyAtPlan> plan_write_at(const Schedule& schedule, const WriteAtArgumen
     if (is_filled_for(schedule, plan.subject, reader)) continue;
     const bool also_writes = std::ranges::any_of(
         plan.subject.writers, [&](BlockRV writer) { return writer.index == reader.index; });
-    return Refusal{also_writes ? &writer_does_not_read_first : &consumer_reads_what_is_cached,
-                   {Argument(reader), buffer}};
+    return changed_results(also_writes ? writer_does_not_read_first : consumer_reads_what_is_cached,
+                           {Argument(reader), buffer});
   }
   for (const BlockRV writer : plan.subject.writers) {
     if (continues_reduction(schedule, plan.subject.scope, writer)) {
-      return Refusal{&writer_does_not_read_first, {Argument(writer), buffer}};
+      return changed_results(writer_does_not_read_first, {Argument(writer), buffer});
     }
   }
   if (auto refusal = refuse_odd_loops(schedule, plan)) return *std::move(refusal);

@@ -132,7 +132,8 @@ TEST(write_at, leaves_a_reduction_that_another_loop_started_where_it_is) {
   loop_partition(sch, fuse(sch, {loops[0], loops[1]}), {4, infer});
   const BlockRV second = get_block(sch, "C_i_k_fused1");
   EXPECT_EQ(error_of([&] { write_at(sch, get_loops(sch, second)[0], second, 0, "local"); }),
-            "writer_does_not_read_first: write_at: block C_i_k_fused1 reads what was in buffer C "
+            "step_keeps_results: write_at: results may change: block C_i_k_fused1 reads what was "
+            "in buffer C "
             "before");
   expect_sound(sch, func);
 }
@@ -190,10 +191,12 @@ TEST(copy_at, refuses_what_it_cannot_do) {
 )"));
   const LoopRV t = get_loop(scan, "i");
   const BlockRV step = get_block(scan, "step");
-  EXPECT_EQ(error_of([&] { read_at(scan, t, step, 0, "local"); }),
-            "loop_reads_alone: read_at: block step writes buffer A inside loop i");
+  EXPECT_EQ(
+      error_of([&] { read_at(scan, t, step, 0, "local"); }),
+      "step_keeps_results: read_at: results may change: block step writes buffer A inside loop i");
   EXPECT_EQ(error_of([&] { write_at(scan, t, step, 0, "local"); }),
-            "writer_does_not_read_first: write_at: block step reads what was in buffer A before");
+            "step_keeps_results: write_at: results may change: block step reads what was in buffer "
+            "A before");
 
   Schedule late(program(R"((A: T.Buffer((8, 4)), C: T.Buffer((8, 4))):
     B = T.alloc_buffer((9, 4))
@@ -209,7 +212,8 @@ TEST(copy_at, refuses_what_it_cannot_do) {
 )"));
   EXPECT_EQ(
       error_of([&] { write_at(late, get_loop(late, "i"), get_block(late, "B"), 0, "local"); }),
-      "consumer_reads_what_is_cached: write_at: block C reads elements of buffer B that are "
+      "step_keeps_results: write_at: results may change: block C reads elements of buffer B that "
+      "are "
       "not in the cache");
 
   Schedule outer(program(R"((A: T.Buffer((8,)), B: T.Buffer((8,))):

@@ -57,7 +57,8 @@ class Decomposition {
 
  private:
   Refusal fail(std::string why) const {
-    return {&init_can_go_first, {Argument(plan_.block), Argument(loop_), Argument(why)}};
+    return changed_results(init_can_go_first,
+                           {Argument(plan_.block), Argument(loop_), Argument(why)});
   }
 
   /// The loops from `loop` inward, and the conditions among them.

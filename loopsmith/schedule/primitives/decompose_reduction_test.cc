@@ -108,12 +108,13 @@ for i, k in T.grid(8, 7):
             C[vi] = T.float32(0)
         C[vi] = C[vi] + A[vi, vk]
 )"));
-  EXPECT_EQ(
-      error_of([&] {
-        decompose_reduction(late, get_block(late, "C"), get_loops(late, get_block(late, "C"))[1]);
-      }),
-      "init_can_go_first: decompose_reduction: the init of block C cannot go before loop k, as "
-      "its reduction does not start at the first iteration");
+  EXPECT_EQ(error_of([&] {
+              decompose_reduction(late, get_block(late, "C"),
+                                  get_loops(late, get_block(late, "C"))[1]);
+            }),
+            "step_keeps_results: decompose_reduction: results may change: the init of block C "
+            "cannot go before loop k, as "
+            "its reduction does not start at the first iteration");
 }
 
 TEST(decompose_reduction, refuses_loops_that_repeat_the_reduction) {
@@ -136,7 +137,8 @@ for i, j in T.grid(9, 8):
   const auto loops = get_loops(sch, sums);
   for (const LoopRV repeating : {loops[0], loops[1]}) {
     EXPECT_EQ(error_of([&] { decompose_reduction(sch, sums, repeating); }),
-              fmt::format("init_can_go_first: decompose_reduction: the init of block S cannot go "
+              fmt::format("step_keeps_results: decompose_reduction: results may change: the init "
+                          "of block S cannot go "
                           "before loop {}, as its reduction does not start at the first iteration",
                           sch.get(repeating).loop_var->name));
   }

@@ -27,14 +27,13 @@ struct ExpandScalarPlan {
 inline constexpr Condition uses_are_in_the_loop{
     "uses_are_in_the_loop", "buffer {} is used outside loop {}, or in a condition of a block there",
     "keep what is used later in another buffer"};
-inline constexpr Condition iterations_write_first{
-    "iterations_write_first",
+inline constexpr ResultChange iterations_write_first{
+    LegalityQuestion::cover, false,
     "it is not known that each iteration of loop {} writes what it reads of buffer {}",
     "write the buffer in each iteration before it is read"};
 inline constexpr const Condition* expand_scalar_conditions[] = {
-    &loop_is_plain,          &buffer_is_allocated_around, &buffer_is_used_by_index,
-    &uses_are_in_the_loop,   &iterations_write_first,     &bounds_are_known,
-    &empty_reductions_start, &step_keeps_results};
+    &loop_is_plain,    &buffer_is_allocated_around, &buffer_is_used_by_index, &uses_are_in_the_loop,
+    &bounds_are_known, &empty_reductions_start,     &step_keeps_results};
 
 Planned<ExpandScalarPlan> plan_expand_scalar(const Schedule& schedule,
                                              const ExpandScalarArguments& arguments);

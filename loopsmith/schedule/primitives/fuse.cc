@@ -49,7 +49,7 @@ std::optional<BlockRV> reduction_that_never_runs(const Schedule& schedule,
 
 Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& arguments) {
   const auto& loops = arguments.loops;
-  if (loops.empty()) return Refusal{&loops_are_given};
+  if (loops.empty()) return Refusal{&loops_are_given, {Argument(0), Argument(1)}};
   for (std::size_t i = 0; i < loops.size(); ++i) {
     if (auto refusal = refuse_unless_plain(schedule, loops[i])) return *std::move(refusal);
     if (auto refusal = refuse_unless_bounds_stay(schedule, loops[i], loops[0]))

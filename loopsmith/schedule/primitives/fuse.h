@@ -31,8 +31,6 @@ struct FusePlan {
   bool is_wide;
 };
 
-inline constexpr Condition loops_are_given{"loops_are_given", "no loop is given",
-                                           "give them outermost first"};
 inline constexpr Condition outer_is_parent{
     "outer_is_parent", "outer loop {} is not the parent of the inner loop {}",
     "give neighbours, outermost first; reorder brings them together"};

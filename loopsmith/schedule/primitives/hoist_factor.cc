@@ -140,7 +140,7 @@ Planned<HoistFactorPlan> plan_hoist_factor(const Schedule& schedule,
                          ? plan_decompose_reduction(schedule, {.block = handle, .loop = *outermost})
                          : Planned<DecomposeReductionPlan>(Refusal{});
   if (std::holds_alternative<Refusal>(apart))
-    return Refusal{&nest_is_of_the_sum, {Argument(handle)}};
+    return Refusal{&nest_is_of_block_alone, {Argument(handle)}};
   HoistFactorPlan plan{.block = handle,
                        .outermost = *outermost,
                        .term = cast(type, term),

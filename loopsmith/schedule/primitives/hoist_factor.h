@@ -39,12 +39,9 @@ inline constexpr Condition sum_runs_unconditionally{
 inline constexpr Condition sum_fits_its_type{
     "sum_fits_its_type", "the sum of block {} may be too large for float16 without the factor",
     "sum up in float32, or pass through_casts=True if you know that it fits"};
-inline constexpr Condition nest_is_of_the_sum{
-    "nest_is_of_the_sum", "block {} is not alone in its loops",
-    "hoist the factor before anything is computed at these loops"};
 inline constexpr const Condition* hoist_factor_conditions[] = {
-    &block_is_a_sum,    &terms_have_a_factor, &sum_runs_unconditionally,
-    &sum_fits_its_type, &nest_is_of_the_sum,  &empty_reductions_start};
+    &block_is_a_sum,    &terms_have_a_factor,    &sum_runs_unconditionally,
+    &sum_fits_its_type, &nest_is_of_block_alone, &empty_reductions_start};
 
 Planned<HoistFactorPlan> plan_hoist_factor(const Schedule& schedule,
                                            const HoistFactorArguments& arguments);

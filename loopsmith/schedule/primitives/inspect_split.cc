@@ -162,7 +162,8 @@ Planned<InspectSplitPlan> plan_inspect_split(const Schedule& schedule,
                                              const InspectSplitArguments& arguments) {
   const Argument handle(arguments.loop);
   if (arguments.parts < 1 || arguments.parts > 65536) {
-    return Refusal{&part_count_is_positive, {handle, Argument(arguments.parts)}};
+    return Refusal{&number_is_in_range,
+                   {Argument("parts"), Argument(arguments.parts), Argument(1), Argument(65536)}};
   }
   const For& loop = schedule.get(arguments.loop);
   const DataType type = loop.loop_var->dtype;

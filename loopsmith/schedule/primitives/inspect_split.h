@@ -34,8 +34,6 @@ struct InspectSplitPlan {
   std::optional<Argument> reordered_reduction = {};
 };
 
-inline constexpr Condition part_count_is_positive{
-    "part_count_is_positive", "loop {} is to have {} parts", "pass a number from 1 to 65536"};
 inline constexpr Condition part_count_fits{"part_count_fits",
                                            "loop {} has a variable of {}, which cannot count to {}",
                                            "pass fewer parts, or give the loop a wider type"};
@@ -54,7 +52,7 @@ inline constexpr Condition loop_is_of_updates{
 inline constexpr Condition loop_is_serial_or_parallel{"loop_is_serial_or_parallel",
                                                       "loop {} is neither serial nor parallel",
                                                       "do this before you vectorize or unroll it"};
-inline constexpr const Condition* inspect_split_conditions[] = {&part_count_is_positive,
+inline constexpr const Condition* inspect_split_conditions[] = {&number_is_in_range,
                                                                 &part_count_fits,
                                                                 &loop_is_plain,
                                                                 &loop_is_serial_or_parallel,

@@ -64,8 +64,9 @@ Planned<LoopKindPlan> plan_parallel(const Schedule& schedule, const ParallelArgu
     const PrimFunc& func =
         *schedule.as<PrimFunc>(schedule.root(schedule.function_of(schedule.node(arguments.loop))));
     if (const std::string read = read_beside_sizes(func, condition); !read.empty()) {
-      return Refusal{&condition_is_of_sizes,
-                     {Argument(arguments.loop), Argument(Ref(condition)), Argument(read)}};
+      return Refusal{&value_is_of_sizes,
+                     {Argument("the condition"), Argument(arguments.loop), Argument(Ref(condition)),
+                      Argument(read)}};
     }
   }
   return plan_kind(schedule, std::move(plan));

@@ -71,10 +71,6 @@ inline constexpr Condition threads_count_by_one{
 inline constexpr Condition thread_axis_is_free{
     "thread_axis_is_free", "loop {} is bound to {}, and one of it and loop {} is inside the other",
     "bind the loops of one nest to different axes"};
-inline constexpr Condition condition_is_of_sizes{
-    "condition_is_of_sizes",
-    "the condition of loop {} is {}, which reads {}, no size of the function",
-    "use numbers, parameters, and sizes of buffers that are parameters"};
 inline constexpr Condition condition_is_a_truth_value{"condition_is_a_truth_value",
                                                       "the condition of loop {} is {}, of type {}",
                                                       "compare it, as in n * m >= 10000"};
@@ -85,9 +81,9 @@ inline constexpr Condition updates_can_be_atomic{
     "parallelize the loop, or privatize it first: iterations then have copies that are merged"};
 inline constexpr const Condition* loop_kind_conditions[] = {&iterations_reach_their_end,
                                                             &step_keeps_results};
-inline constexpr const Condition* parallel_conditions[] = {
-    &iterations_reach_their_end, &step_keeps_results, &condition_is_of_sizes,
-    &condition_is_a_truth_value};
+inline constexpr const Condition* parallel_conditions[] = {&iterations_reach_their_end,
+                                                           &step_keeps_results, &value_is_of_sizes,
+                                                           &condition_is_a_truth_value};
 inline constexpr const Condition* bind_conditions[] = {&thread_axis_exists, &threads_count_by_one,
                                                        &thread_axis_is_free, &step_keeps_results,
                                                        &iterations_reach_their_end};

@@ -77,7 +77,8 @@ TEST(fuse, refuses_what_is_no_nest) {
   const auto second = get_loops(sch, get_block(sch, "C"));
   EXPECT_EQ(error_of([&] { fuse(sch, {first[0], second[1]}); }),
             "outer_is_parent: fuse: outer loop i is not the parent of the inner loop j");
-  EXPECT_EQ(error_of([&] { fuse(sch, {}); }), "loops_are_given: fuse: no loop is given");
+  EXPECT_EQ(error_of([&] { fuse(sch, {}); }),
+            "loops_are_given: fuse: 0 loops are given, 1 or more are needed");
   unroll(sch, first[1]);
   EXPECT_EQ(error_of([&] { fuse(sch, {first[0], first[1]}); }),
             "loops_have_one_kind: fuse: loop i is serial, loop j is unrolled");

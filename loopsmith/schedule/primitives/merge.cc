@@ -39,7 +39,8 @@ bool are_alike(const Schedule& schedule, const std::vector<LoopRV>& a,
 Planned<MergePlan> plan_merge(const Schedule& schedule, const MergeArguments& arguments) {
   const auto& loops = arguments.loops;
   if (loops.size() < 2) {
-    return Refusal{&two_loops_are_given, {Argument(static_cast<std::int64_t>(loops.size()))}};
+    return Refusal{&loops_are_given,
+                   {Argument(static_cast<std::int64_t>(loops.size())), Argument(2)}};
   }
   MergePlan plan{.named = loops, .assume_independent = arguments.assume_independent};
   plan.sequence = common_ancestor(schedule, schedule.node(loops[0]), schedule.node(loops[1]));

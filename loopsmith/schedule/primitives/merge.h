@@ -24,9 +24,6 @@ struct MergePlan {
   std::vector<std::vector<LoopRV>> nests;  ///< Each outermost first.
 };
 
-inline constexpr Condition two_loops_are_given{
-    "two_loops_are_given", "{} loop is given",
-    "give at least two, of nests that follow each other"};
 inline constexpr Condition nests_follow_each_other{
     "nests_follow_each_other", "the nest of loop {} does not follow that of loop {}",
     "give nests that stand one after another in the same loop or block, in their order"};
@@ -34,9 +31,8 @@ inline constexpr Condition nests_are_alike{"nests_are_alike",
                                            "the nests of loops {} and {} differ in depth or extent",
                                            "split or fuse one of them so that they agree"};
 inline constexpr const Condition* merge_conditions[] = {
-    &two_loops_are_given, &nests_follow_each_other, &loop_is_plain,
-    &bounds_stay,         &nests_are_alike,         &iterations_reach_their_end,
-    &step_keeps_results,  &empty_reductions_start};
+    &loops_are_given, &nests_follow_each_other,    &loop_is_plain,      &bounds_stay,
+    &nests_are_alike, &iterations_reach_their_end, &step_keeps_results, &empty_reductions_start};
 
 Planned<MergePlan> plan_merge(const Schedule& schedule, const MergeArguments& arguments);
 

@@ -98,7 +98,8 @@ Planned<MergeOnlinePlan> plan_merge_online(const Schedule& schedule,
                                            const MergeOnlineArguments& arguments) {
   const auto& loops = arguments.loops;
   if (loops.size() < 2) {
-    return Refusal{&two_loops_are_given, {Argument(static_cast<std::int64_t>(loops.size()))}};
+    return Refusal{&loops_are_given,
+                   {Argument(static_cast<std::int64_t>(loops.size())), Argument(2)}};
   }
   std::vector<BlockRV> blocks;
   for (const LoopRV loop : loops) {

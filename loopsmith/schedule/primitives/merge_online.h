@@ -39,7 +39,7 @@ inline constexpr Condition values_scale_with_maximum{
 inline constexpr Condition values_are_used_up{
     "values_are_used_up", "{} is used by others than the iteration that makes it",
     "compute_inline it, or give the loops of all its readers, cut alike"};
-inline constexpr const Condition* merge_online_conditions[] = {&two_loops_are_given,
+inline constexpr const Condition* merge_online_conditions[] = {&loops_are_given,
                                                                &nests_follow_each_other,
                                                                &loop_is_plain,
                                                                &loop_is_of_one_block,
@@ -49,8 +49,6 @@ inline constexpr const Condition* merge_online_conditions[] = {&two_loops_are_gi
                                                                &values_are_used_up,
                                                                &block_is_reduction,
                                                                &loop_is_above_reduction,
-                                                               &init_can_go_first,
-                                                               &siblings_can_meet,
                                                                &siblings_have_one_step,
                                                                &bounds_read_no_memory,
                                                                &extended_loops_start_nothing,

@@ -178,7 +178,7 @@ TEST(merge_online, refuses_other_loops) {
   EXPECT_EQ(error_of([&] { merge_online(sch, {others[1], loops[1]}); }),
             "block_is_a_maximum: merge_online: block S is no maximum of floating-point numbers");
   EXPECT_EQ(error_of([&] { merge_online(sch, {loops[1]}); }),
-            "two_loops_are_given: merge_online: 1 loop is given");
+            "loops_are_given: merge_online: 1 loops are given, 2 or more are needed");
   // Those inside of other loops do not follow each other.
   EXPECT_EQ(error_of([&] { merge_online(sch, {loops[1], others[1]}); }).substr(0, 24),
             "nests_follow_each_other:");

@@ -83,7 +83,8 @@ Planned<MergeSiblingsPlan> plan_merge_siblings(const Schedule& schedule,
                                                const MergeSiblingsArguments& arguments) {
   MergeSiblingsPlan plan{.loops = arguments.loops};
   if (plan.loops.size() < 2) {
-    return Refusal{&two_loops_are_given, {Argument(static_cast<std::int64_t>(plan.loops.size()))}};
+    return Refusal{&loops_are_given,
+                   {Argument(static_cast<std::int64_t>(plan.loops.size())), Argument(2)}};
   }
   plan.sequence = schedule.at(schedule.node(plan.loops[0])).parent;
   for (const LoopRV loop : plan.loops) {

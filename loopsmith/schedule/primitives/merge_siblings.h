@@ -20,8 +20,8 @@ struct MergeSiblingsPlan {
   Expr extent;
 };
 
-inline constexpr Condition siblings_can_meet{
-    "siblings_can_meet",
+inline constexpr ResultChange siblings_can_meet{
+    LegalityQuestion::order, false,
     "`{}`, which stands between the loops, can go neither before nor after them",
     "merge loops with nothing in between that depends on both"};
 inline constexpr Condition siblings_have_one_step{
@@ -31,10 +31,9 @@ inline constexpr Condition extended_loops_start_nothing{
     "extended_loops_start_nothing",
     "loop {} would run over more values, and block {} starts its reduction in it",
     "use decompose_reduction first"};
-inline constexpr const Condition* merge_siblings_conditions[] = {&two_loops_are_given,
+inline constexpr const Condition* merge_siblings_conditions[] = {&loops_are_given,
                                                                  &nests_follow_each_other,
                                                                  &loop_is_plain,
-                                                                 &siblings_can_meet,
                                                                  &siblings_have_one_step,
                                                                  &bounds_read_no_memory,
                                                                  &extended_loops_start_nothing,

@@ -46,7 +46,7 @@ TEST(merge, refuses_nests_that_do_not_fit) {
   const auto first = get_loops(sch, get_block(sch, "B"));
   const auto second = get_loops(sch, get_block(sch, "C"));
   EXPECT_EQ(error_of([&] { merge(sch, {first[0]}); }),
-            "two_loops_are_given: merge: 1 loop is given");
+            "loops_are_given: merge: 1 loops are given, 2 or more are needed");
   EXPECT_EQ(error_of([&] { merge(sch, {second[0], first[0]}); }),
             "nests_follow_each_other: merge: the nest of loop i does not follow that of loop i");
   EXPECT_EQ(error_of([&] { merge(sch, {first[0], second[1]}); }),

@@ -422,7 +422,8 @@ for k in range(10):
   EXPECT_EQ(
       refusal(func,
               [](Schedule& sch) { merge_siblings(sch, {get_loop(sch, "i"), get_loop(sch, "k")}); }),
-      "siblings_can_meet: merge_siblings: `A[0] = T.float32(2)`, which stands between the "
+      "step_keeps_results: merge_siblings: results may change: `A[0] = T.float32(2)`, which stands "
+      "between the "
       "loops, can go neither before nor after them");
 }
 
@@ -463,7 +464,8 @@ for i in range(10):
             A[i, k] = T.float16(1)
 )");
   EXPECT_EQ(refusal(func, [](Schedule& sch) { sink_if(sch, get_loop(sch, "j")); }),
-            "condition_stays: sink_if: the condition B[0] < T.float32(5) reads what loop j writes");
+            "step_keeps_results: sink_if: results may change: the condition B[0] < T.float32(5) "
+            "reads what loop j writes");
   EXPECT_EQ(refusal(func, [](Schedule& sch) { sink_if(sch, get_loop(sch, "k")); }),
             "loop_is_alone_in_a_branch: sink_if: loop k is not all that a branch of an `if` holds");
   const auto other = program(square, R"(

@@ -47,7 +47,7 @@ class AxesPadding {
     if (!is_alone_in(schedule_, nest_of(schedule_, *scope, plan_.block), plan_.block)) {
       return Refusal{&nest_is_of_block_alone, {Argument(plan_.block)}};
     }
-    if (!has_whole_axes()) return Refusal{&instances_are_complete, {Argument(plan_.block)}};
+    if (!has_whole_axes()) return changed_results(instances_are_complete, {Argument(plan_.block)});
     if (has_effects()) return Refusal{&block_has_no_effects, {Argument(plan_.block)}};
     for (const auto& region : block_.writes) {
       if (auto refusal = enlarge(*region, *scope)) return *std::move(refusal);

@@ -44,10 +44,10 @@ inline constexpr const Condition* pad_axes_conditions[] = {
     &padding_is_positive,     &block_is_not_root,
     &block_is_leaf,           &block_is_complete_or_reduction,
     &padded_axes_are_spatial, &axes_have_loops_of_their_own,
-    &nest_is_of_block_alone,  &instances_are_complete,
-    &block_has_no_effects,    &outputs_are_allocated,
-    &buffer_is_used_by_index, &axes_index_outputs,
-    &empty_reductions_start,  &step_keeps_results};
+    &nest_is_of_block_alone,  &block_has_no_effects,
+    &outputs_are_allocated,   &buffer_is_used_by_index,
+    &axes_index_outputs,      &empty_reductions_start,
+    &step_keeps_results};
 
 Planned<PadAxesPlan> plan_pad_axes(const Schedule& schedule, const PadAxesArguments& arguments);
 

@@ -145,7 +145,8 @@ for i in range(6):
         T.where(i < 5)
         B[vi] = A[vi])",
                     ""),
-            "instances_are_complete: pad_axes: block B is not known to write for all values of its "
+            "step_keeps_results: pad_axes: results may change: block B is not known to write for "
+            "all values of its "
             "axes");
   EXPECT_EQ(refused(R"(
 for i in range(6):

@@ -207,8 +207,8 @@ class EinsumPlanner {
       const AffineRegion box = read_region(schedule_, operand.buffer, {plan_.block}, scope);
       const CopyPlace place{.at = nest_of(schedule_, plan_.scope, plan_.block), .around = scope};
       if (!is_written_before(schedule_, std::get<CacheSubject>(found), box, place)) {
-        return Refusal{&copied_elements_are_written,
-                       {Argument(Ref(operand.buffer)), Argument(plan_.block)}};
+        return changed_results(copied_elements_are_written,
+                               {Argument(Ref(operand.buffer)), Argument(plan_.block)});
       }
     }
     return {};
@@ -255,7 +255,8 @@ class EinsumPlanner {
         is_sum = added && vanishes((*added)[0], axis.var);
       }
       if (!is_sum) {
-        return Refusal{&zeros_are_neutral, {Argument(axis.var->name), Argument(plan_.block)}};
+        return changed_results(zeros_are_neutral,
+                               {Argument(axis.var->name), Argument(plan_.block)});
       }
     }
     return {};

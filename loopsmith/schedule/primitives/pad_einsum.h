@@ -42,11 +42,8 @@ inline constexpr Condition padding_is_positive{
 inline constexpr Condition block_is_einsum{
     "block_is_einsum", "block {} is no Einsum pattern, as {}",
     "let it index each of its buffers once, by axes and constants alone"};
-inline constexpr Condition nest_is_of_block_alone{
-    "nest_is_of_block_alone", "block {} is not alone in the loops around it",
-    "pad before compute_at, or let others leave its nest first"};
-inline constexpr Condition zeros_are_neutral{
-    "zeros_are_neutral", "zeros beyond axis {} of block {} would change its result",
+inline constexpr ResultChange zeros_are_neutral{
+    LegalityQuestion::add, false, "zeros beyond axis {} of block {} may change its result",
     "pad reductions that sum products of which a factor is padded"};
 inline constexpr const Condition* pad_einsum_conditions[] = {&empty_reductions_start,
                                                              &step_keeps_results,
@@ -55,11 +52,9 @@ inline constexpr const Condition* pad_einsum_conditions[] = {&empty_reductions_s
                                                              &block_is_complete_or_reduction,
                                                              &block_is_einsum,
                                                              &nest_is_of_block_alone,
-                                                             &zeros_are_neutral,
                                                              &block_stands_in_a_block,
                                                              &buffer_is_used_by_index,
-                                                             &uses_are_declared,
-                                                             &copied_elements_are_written};
+                                                             &uses_are_declared};
 
 Planned<PadEinsumPlan> plan_pad_einsum(const Schedule& schedule,
                                        const PadEinsumArguments& arguments);

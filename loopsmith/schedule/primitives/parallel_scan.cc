@@ -96,10 +96,13 @@ Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
     return *std::move(refusal);
   }
   if (arguments.length < 1 || arguments.length > 16777216) {
-    return Refusal{&part_length_is_positive, {handle, Argument(arguments.length)}};
+    return Refusal{
+        &number_is_in_range,
+        {Argument("length"), Argument(arguments.length), Argument(1), Argument(16777216)}};
   }
   if (arguments.tile < 0 || arguments.tile > 1024) {
-    return Refusal{&parts_of_tile_are_few, {handle, Argument(arguments.tile)}};
+    return Refusal{&number_is_in_range,
+                   {Argument("tile"), Argument(arguments.tile), Argument(0), Argument(1024)}};
   }
   const For& loop = schedule.get(arguments.loop);
   GuardedBody body = body_of_beginning(loop);

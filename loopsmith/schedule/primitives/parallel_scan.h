@@ -56,29 +56,22 @@ inline constexpr Condition recurrence_is_of_reducer{
     "{} is not what the declared reducer combines of the values before and of others",
     "write the statements as the reducer's results, with the values before in the place of its "
     "first operands, one store a result"};
-inline constexpr Condition recurrence_inputs_stay{
-    "recurrence_inputs_stay", "the recurrence of loop {} reads {}, which the loop writes elsewhere",
+inline constexpr ResultChange recurrence_inputs_stay{
+    LegalityQuestion::coherence, false,
+    "the recurrence of loop {} reads {}, which the loop writes elsewhere",
     "distribute the loop first"};
-inline constexpr Condition part_length_is_positive{"part_length_is_positive",
-                                                   "parts of loop {} are to have {} iterations",
-                                                   "pass a number from 1 to 16777216"};
-inline constexpr Condition parts_of_tile_are_few{"parts_of_tile_are_few",
-                                                 "tiles of loop {} are to have {} parts",
-                                                 "pass a number from 0 to 1024"};
 inline constexpr Condition tiles_have_values_after{
     "tiles_have_values_after",
     "something in loop {} stands before the recurrence, and tiles have the values after it alone",
     "distribute the loop first, or pass tile=0"};
 inline constexpr const Condition* parallel_scan_conditions[] = {&loop_is_plain,
                                                                 &bounds_stay,
-                                                                &part_length_is_positive,
-                                                                &parts_of_tile_are_few,
+                                                                &number_is_in_range,
                                                                 &reducer_is_a_reducer,
                                                                 &body_is_of_stores,
                                                                 &loop_has_a_recurrence,
                                                                 &recurrence_is_associative,
                                                                 &recurrence_is_of_reducer,
-                                                                &recurrence_inputs_stay,
                                                                 &tiles_have_values_after,
                                                                 &iterations_reach_their_end,
                                                                 &empty_reductions_start,

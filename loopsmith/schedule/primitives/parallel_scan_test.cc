@@ -79,7 +79,7 @@ for i in range(100):
       "and tiles have the values after it alone");
   EXPECT_EQ(
       error_of([&] { parallel_scan(sch, get_loop(sch, "i"), 16, std::nullopt, -1); }).substr(0, 76),
-      "parts_of_tile_are_few: parallel_scan: tiles of loop i are to have -1 parts");
+      "number_is_in_range: parallel_scan: tile is -1, not within 0 and 1024");
 }
 
 TEST(parallel_scan, takes_a_prefix_sum) {
@@ -212,7 +212,8 @@ TEST(parallel_scan, refuses_what_is_no_scan) {
             "recurrence_is_associative: parallel_scan: B is made of the value before by no "
             "operation that is known to be associative");
   EXPECT_EQ(of(sums, "for i in range(99):\n    B[i + 1] = B[i] + A[i]\n    A[i + 1] = B[i]\n"),
-            "recurrence_inputs_stay: parallel_scan: the recurrence of loop i reads A, which the "
+            "step_keeps_results: parallel_scan: results may change: the recurrence of loop i reads "
+            "A, which the "
             "loop writes elsewhere");
   EXPECT_EQ(of(sums, R"(
 for i in range(100):
@@ -240,7 +241,7 @@ for i in range(98):
   EXPECT_EQ(error_of([&] { parallel_scan(sch, get_loop(sch, "i"), 16, Annotation(3)); }),
             "reducer_is_a_reducer: parallel_scan: the argument reducer is no CommReducer");
   EXPECT_EQ(error_of([&] { parallel_scan(sch, get_loop(sch, "i"), 0); }),
-            "part_length_is_positive: parallel_scan: parts of loop i are to have 0 iterations");
+            "number_is_in_range: parallel_scan: length is 0, not within 1 and 16777216");
   Schedule exact(program(floats, "for i in range(50):\n    B[i + 1] = B[i] + A[i]\n"));
   exact.allow_reassociation(false);
   EXPECT_EQ(error_of([&] { parallel_scan(exact, get_loop(exact, "i")); }),

@@ -125,7 +125,7 @@ Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
     const bool is_inside = std::ranges::any_of(plan.axes, [&](const auto& axis) {
       return uses_variable(axis->dom->min, variable) || uses_variable(axis->dom->extent, variable);
     });
-    if (is_inside) return Refusal{&instances_are_complete, {Argument(handle)}};
+    if (is_inside) return changed_results(instances_are_complete, {Argument(handle)});
   }
   plan.fixed.resize(plan.axes.size());
   plan.nest = nest_of(schedule, plan.subject.scope, handle);
@@ -156,7 +156,8 @@ Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
                  : read_region(schedule, buffer, Handles<BlockRV>{handle}, plan.place.around);
     if (!may_read(schedule, plan.subject, box) ||
         !is_written_before(schedule, plan.subject, box, plan.place)) {
-      return Refusal{&copied_elements_are_written, {Argument(Ref(buffer)), Argument(handle)}};
+      return changed_results(copied_elements_are_written,
+                             {Argument(Ref(buffer)), Argument(handle)});
     }
   }
   return plan;

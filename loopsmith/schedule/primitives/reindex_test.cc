@@ -166,7 +166,7 @@ TEST(reindex_cache, refuses_maps_that_do_not_fit) {
   const auto i = var("i"), j = var("j");
   const auto one = make(IndexMap{.initial_indices = {i}, .final_indices = {i}});
   EXPECT_EQ(error_of([&] { reindex_cache_read(sch, c, 0, "local", one); }),
-            "index_map_fits_the_block: reindex_cache_read: the index map takes 1 indices, block C "
+            "index_map_fits: reindex_cache_read: the index map takes 1 indices, block C "
             "has 2 axes");
   const auto drops = make(IndexMap{.initial_indices = {i, j}, .final_indices = {i}});
   EXPECT_EQ(error_of([&] { reindex_cache_write(sch, c, 0, "local", drops); }),
@@ -189,7 +189,8 @@ TEST(reindex, copies_nothing_that_was_not_written) {
   Schedule sch(func);
   reindex(sch, get_block(sch, "B"), first_read);
   EXPECT_EQ(error_of([&] { reindex(sch, get_block(sch, "B"), first_read); }),
-            "copied_elements_are_written: reindex: whether all elements of buffer A_reindex that "
+            "step_keeps_results: reindex: results may change: whether all elements of buffer "
+            "A_reindex that "
             "the copy for block B takes were written before is not known");
 }
 
@@ -217,7 +218,8 @@ Ptr<PrimFunc> tiled(const std::string& written) {
 TEST(reindex, asks_of_all_that_it_copies_whether_it_was_written) {
   Schedule sch(tiled("vt * 4, vt * 4 + 4"));
   EXPECT_EQ(error_of([&] { reindex(sch, get_block(sch, "B"), first_read); }),
-            "copied_elements_are_written: reindex: whether all elements of buffer Q that the copy "
+            "step_keeps_results: reindex: results may change: whether all elements of buffer Q "
+            "that the copy "
             "for block B takes were written before is not known");
   const auto func = tiled("8");
   Schedule filled(func);
@@ -237,7 +239,8 @@ TEST(reindex, copies_no_more_than_the_block_around_says_that_it_reads) {
   Schedule sch(func);
   loop_partition(sch, get_loops(sch, get_block(sch, "C"))[1], {3, infer});
   EXPECT_EQ(error_of([&] { reindex(sch, get_block(sch, "C_k0"), first_read); }),
-            "copied_elements_are_written: reindex: whether all elements of buffer A that the copy "
+            "step_keeps_results: reindex: results may change: whether all elements of buffer A "
+            "that the copy "
             "for block C_k0 takes were written before is not known");
 }
 
@@ -285,7 +288,8 @@ TEST(reindex, copies_no_variables) {
                     B[v] = x
 )"));
   EXPECT_EQ(error_of([&] { reindex(sch, get_block(sch, "B"), "x"); }),
-            "copied_elements_are_written: reindex: whether all elements of buffer x that the copy "
+            "step_keeps_results: reindex: results may change: whether all elements of buffer x "
+            "that the copy "
             "for block B takes were written before is not known");
 }
 

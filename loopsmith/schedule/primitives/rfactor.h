@@ -37,9 +37,6 @@ struct RfactorPlan {
 inline constexpr Condition loop_is_of_reduction{
     "loop_is_of_reduction", "loop {} is bound to no reduction axis of block {} alone",
     "choose a loop that the reduction, and no spatial axis, uses"};
-inline constexpr Condition factor_axis_is_in_range{
-    "factor_axis_is_in_range", "factor_axis is {}, not within {} and {}",
-    "the partial results have one dimension more than the results"};
 inline constexpr Condition reducer_is_known{
     "reducer_is_known", "how block {} combines its elements is no known reducer",
     "write it as a sum, a product, min, max, all, any, argmin, argmax or a pair of sums, or say "
@@ -49,8 +46,8 @@ inline constexpr Condition nest_is_plain{
     "let the loops around the reduction hold nothing before it, and nothing but it where they "
     "are bound to the reduction"};
 inline constexpr const Condition* rfactor_conditions[] = {
-    &nest_has_one_block,   &block_is_not_root, &block_is_reduction,      &loop_is_serial,
-    &loop_is_of_reduction, &reducer_is_known,  &factor_axis_is_in_range, &empty_reductions_start,
+    &nest_has_one_block,   &block_is_not_root, &block_is_reduction, &loop_is_serial,
+    &loop_is_of_reduction, &reducer_is_known,  &number_is_in_range, &empty_reductions_start,
     &step_keeps_results,   &nest_is_plain};
 
 Planned<RfactorPlan> plan_rfactor(const Schedule& schedule, const RfactorArguments& arguments);

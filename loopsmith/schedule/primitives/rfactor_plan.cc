@@ -65,8 +65,9 @@ class RfactorPlanner {
     const auto rank = static_cast<std::int64_t>(plan_.reduction.indices.size());
     const std::int64_t axis = arguments_.factor_axis;
     if (axis < -(rank + 1) || axis > rank) {
-      return Refusal{&factor_axis_is_in_range,
-                     {Argument(axis), Argument(-(rank + 1)), Argument(rank)}};
+      return Refusal{
+          &number_is_in_range,
+          {Argument("factor_axis"), Argument(axis), Argument(-(rank + 1)), Argument(rank)}};
     }
     plan_.axis = static_cast<std::size_t>(axis < 0 ? axis + rank + 1 : axis);
     plan_.is_in_place = !kinds.is_reduction() && !neutral;

@@ -142,7 +142,7 @@ TEST(rfactor, refuses_what_is_no_loop_of_a_known_reduction) {
   EXPECT_EQ(error_of([&] { rfactor(sch, loops[0], 0); }),
             "loop_is_of_reduction: rfactor: loop i is bound to no reduction axis of block C alone");
   EXPECT_EQ(error_of([&] { rfactor(sch, loops[2], 3); }),
-            "factor_axis_is_in_range: rfactor: factor_axis is 3, not within -3 and 2");
+            "number_is_in_range: rfactor: factor_axis is 3, not within -3 and 2");
   unroll(sch, loops[2]);
   EXPECT_EQ(error_of([&] { rfactor(sch, loops[2], 0); }),
             "loop_is_serial: rfactor: loop k is unrolled, not serial");

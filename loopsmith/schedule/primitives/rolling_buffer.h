@@ -31,14 +31,11 @@ struct RollingBufferPlan {
   Expr is_new;                  ///< What no iteration before has computed, in terms of loops.
 };
 
-inline constexpr Condition write_index_is_in_range{
-    "write_index_is_in_range", "block {} writes {} buffers, {} is the number of none of them",
-    "count from 0"};
 inline constexpr Condition rolling_pattern_is_found{
     "rolling_pattern_is_found", "{} has no rolling pattern, as {}",
     "tile a consumer, then compute_at the block inside a serial loop whose iterations overlap"};
 inline constexpr const Condition* rolling_buffer_conditions[] = {
-    &block_is_not_root,        &write_index_is_in_range,
+    &block_is_not_root,        &number_is_in_range,
     &block_is_no_output,       &block_is_complete_or_reduction,
     &block_has_consumers,      &readers_read_elements,
     &rolling_pattern_is_found, &empty_reductions_start,

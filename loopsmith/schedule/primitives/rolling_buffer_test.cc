@@ -331,8 +331,7 @@ TEST(rolling_buffer, refuses_what_does_not_roll) {
             "rolling_pattern_is_found: rolling_buffer: B has no rolling pattern, as no loop is "
             "around the block and its consumers");
   EXPECT_EQ(error_of([&] { rolling_buffer(sch, b, 1); }),
-            "write_index_is_in_range: rolling_buffer: block B writes 1 buffers, 1 is the number of "
-            "none of them");
+            "number_is_in_range: rolling_buffer: write_buffer_index is 1, not within 0 and 0");
 }
 
 TEST(rolling_buffer, keeps_windows_that_do_not_overlap_one_at_a_time) {

@@ -342,8 +342,9 @@ std::variant<Ptr<Buffer>, Refusal> buffer_to_roll(const Schedule& schedule, Bloc
   if (auto refusal = refuse_root(schedule, handle)) return *std::move(refusal);
   const auto count = static_cast<std::int64_t>(block.writes.size());
   if (write_buffer_index < 0 || write_buffer_index >= count) {
-    return Refusal{&write_index_is_in_range,
-                   {Argument(handle), Argument(count), Argument(write_buffer_index)}};
+    return Refusal{&number_is_in_range,
+                   {Argument("write_buffer_index"), Argument(write_buffer_index), Argument(0),
+                    Argument(count - 1)}};
   }
   if (is_output_block(schedule, handle)) return Refusal{&block_is_no_output, {Argument(handle)}};
   return block.writes[static_cast<std::size_t>(write_buffer_index)]->buffer;

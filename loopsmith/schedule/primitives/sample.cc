@@ -119,7 +119,8 @@ Planned<SampleCategoricalPlan> plan_sample_categorical(
                    {Argument(size), Argument(static_cast<std::int64_t>(probs.size()))}};
   }
   if (decision && (*decision < 0 || *decision >= size)) {
-    return Refusal{&decision_is_a_candidate, {Argument(*decision), Argument(size)}};
+    return Refusal{&number_is_in_range,
+                   {Argument("decision"), Argument(*decision), Argument(0), Argument(size - 1)}};
   }
   return SampleCategoricalPlan{candidates, probs, decision};
 }

@@ -68,14 +68,11 @@ struct SampleTilePlan {
 inline constexpr Condition each_candidate_has_a_weight{
     "each_candidate_has_a_weight", "{} candidates and {} probabilities are given",
     "give one probability for each candidate, none negative and not all 0"};
-inline constexpr Condition decision_is_a_candidate{
-    "decision_is_a_candidate", "decision {} is not the place of one of {} candidates",
-    "count from 0"};
 inline constexpr Condition factors_can_be_chosen{
     "factors_can_be_chosen", "{} factors of loop {} cannot be chosen",
     "ask for at least 1, or 2 where the innermost is limited, and give that many decisions"};
 inline constexpr const Condition* sample_categorical_conditions[] = {&each_candidate_has_a_weight,
-                                                                     &decision_is_a_candidate};
+                                                                     &number_is_in_range};
 inline constexpr const Condition* sample_tile_conditions[] = {&factors_can_be_chosen};
 
 Planned<SampleCategoricalPlan> plan_sample_categorical(const Schedule& schedule,

@@ -76,8 +76,7 @@ TEST(sample, refuses_what_is_no_choice) {
             "each_candidate_has_a_weight: sample_categorical: 2 candidates and 1 probabilities are "
             "given");
   EXPECT_EQ(error_of([&] { sample_categorical(sch, {1, 2}, {1.0, 1.0}, 2); }),
-            "decision_is_a_candidate: sample_categorical: decision 2 is not the place of one of 2 "
-            "candidates");
+            "number_is_in_range: sample_categorical: decision is 2, not within 0 and 1");
   EXPECT_EQ(error_of([&] { sample_perfect_tile(sch, loops[0], 1); }),
             "factors_can_be_chosen: sample_perfect_tile: 1 factors of loop i cannot be chosen");
 }

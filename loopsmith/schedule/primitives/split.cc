@@ -81,7 +81,9 @@ std::optional<Refusal> read_factors(const Schedule& schedule, const SplitArgumen
                         Argument(to_string(type))}};
       }
       if (const std::string read = read_beside_sizes(func, *given); !read.empty()) {
-        return Refusal{&factor_is_of_sizes, {place, loop, Argument(Ref(*given)), Argument(read)}};
+        return Refusal{
+            &value_is_of_sizes,
+            {Argument(fmt::format("factor {}", i)), loop, Argument(Ref(*given)), Argument(read)}};
       }
       plan.factors[i] = cast(type, *given);
       continue;

@@ -39,9 +39,6 @@ inline constexpr Condition factor_is_positive{
 inline constexpr Condition factor_has_type{
     "factor_has_type", "factor {} of loop {} is {}, of type {}, but the loop counts in {}",
     "give an integer expression, or cast it to the type of the loop"};
-inline constexpr Condition factor_is_of_sizes{
-    "factor_is_of_sizes", "factor {} of loop {} is {}, which reads {}, no size of the function",
-    "use numbers, parameters, and sizes of buffers that are parameters"};
 inline constexpr Condition one_factor_is_inferred{
     "one_factor_is_inferred", "loop {}: only one factor can be specified as -1 or None",
     "give the others"};
@@ -51,9 +48,9 @@ inline constexpr Condition factors_cover_the_loop{
 inline constexpr Condition names_fit_factors{
     "names_fit_factors", "{} names are given for {} factors", "give one name for each factor"};
 inline constexpr const Condition* split_conditions[] = {
-    &loop_is_plain,          &bounds_stay,        &factor_is_positive,
-    &factor_has_type,        &factor_is_of_sizes, &one_factor_is_inferred,
-    &factors_cover_the_loop, &names_fit_factors,  &iterations_reach_their_end,
+    &loop_is_plain,          &bounds_stay,       &factor_is_positive,
+    &factor_has_type,        &value_is_of_sizes, &one_factor_is_inferred,
+    &factors_cover_the_loop, &names_fit_factors, &iterations_reach_their_end,
     &empty_reductions_start};
 
 Planned<SplitPlan> plan_split(const Schedule& schedule, const SplitArguments& arguments);

@@ -129,7 +129,7 @@ TEST(split, refuses_factors_that_are_not_of_sizes) {
   const LoopRV i = get_loop(sch, "i");
   const Expr f = func->params[1];
   EXPECT_EQ(error_of([&] { split(sch, i, {infer, sch.get(get_loop(sch, "j")).loop_var}); }),
-            "factor_is_of_sizes: split: factor 1 of loop i is j, which reads j, no size of the "
+            "value_is_of_sizes: split: factor 1 of loop i is j, which reads j, no size of the "
             "function");
   EXPECT_EQ(error_of([&] { split(sch, i, {infer, cast(f32, f)}); }),
             "factor_has_type: split: factor 1 of loop i is T.Cast(\"float32\", f), of type "

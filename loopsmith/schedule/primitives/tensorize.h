@@ -36,9 +36,9 @@ inline constexpr Condition block_matches_intrin{
     "block_matches_intrin", "block {} doesn't match the tensor intrin {}: {}",
     "split, reorder, or lay out the buffers so that the tile is what the intrinsic describes"};
 inline constexpr const Condition* tensorize_conditions[] = {
-    &tensor_intrin_is_known, &nest_has_one_block, &nest_is_of_loops,  &space_is_divisible,
-    &block_is_not_root,      &block_is_reduction, &init_can_go_first, &block_matches_intrin,
-    &empty_reductions_start, &step_keeps_results};
+    &tensor_intrin_is_known, &nest_has_one_block,     &nest_is_of_loops,
+    &space_is_divisible,     &block_is_not_root,      &block_is_reduction,
+    &block_matches_intrin,   &empty_reductions_start, &step_keeps_results};
 
 Planned<TensorizePlan> plan_tensorize(const Schedule& schedule,
                                       const TensorizeArguments& arguments);

@@ -83,9 +83,10 @@ Planned<TransformBlockLayoutPlan> plan_transform_block_layout(
   }
   const std::size_t count = arguments.index_map->initial_indices.size();
   if (count != block.iter_vars.size()) {
-    return Refusal{&index_map_fits_the_block,
-                   {Argument(static_cast<std::int64_t>(count)), Argument(arguments.block),
-                    Argument(static_cast<std::int64_t>(block.iter_vars.size()))}};
+    return Refusal{
+        &index_map_fits,
+        {Argument(static_cast<std::int64_t>(count)), Argument("block"), Argument(arguments.block),
+         Argument(static_cast<std::int64_t>(block.iter_vars.size())), Argument("axes")}};
   }
   std::vector<Expr> axes;
   for (const auto& axis : block.iter_vars) axes.push_back(axis->var);

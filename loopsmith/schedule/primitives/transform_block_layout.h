@@ -34,13 +34,13 @@ inline constexpr Condition map_is_bijective{
 inline constexpr Condition axis_is_of_one_type{
     "axis_is_of_one_type", "new axis {} of block {} contains more than one type of axis",
     "mix spatial axes with spatial ones, reductions with reductions"};
-inline constexpr Condition axes_tell_the_truth{
-    "axes_tell_the_truth", "instances of block {} may depend on each other's order",
+inline constexpr ResultChange axes_tell_the_truth{
+    LegalityQuestion::order, false, "instances of block {} may depend on each other's order",
     "declare as spatial the axes that tell apart what is written, the others as reductions"};
 
 inline constexpr const Condition* transform_block_layout_conditions[] = {
-    &loops_are_the_axes,  &index_map_fits_the_block, &map_is_bijective,  &axis_is_of_one_type,
-    &axes_tell_the_truth, &empty_reductions_start,   &step_keeps_results};
+    &loops_are_the_axes,  &index_map_fits,         &map_is_bijective,
+    &axis_is_of_one_type, &empty_reductions_start, &step_keeps_results};
 
 Planned<TransformBlockLayoutPlan> plan_transform_block_layout(
     const Schedule& schedule, const TransformBlockLayoutArguments& arguments);

@@ -67,7 +67,7 @@ TEST(transform_block_layout, refuses_what_changes_more_than_the_order) {
   };
   const auto few = make(IndexMap{.initial_indices = {i}, .final_indices = {i}});
   EXPECT_EQ(error_of([&] { transform_block_layout(sch, c, few); }),
-            "index_map_fits_the_block: transform_block_layout: the index map takes 1 indices, "
+            "index_map_fits: transform_block_layout: the index map takes 1 indices, "
             "block C has "
             "3 axes");
   EXPECT_EQ(error_of([&] { transform_block_layout(sch, c, mapped({i, j * 8 + k})); }),

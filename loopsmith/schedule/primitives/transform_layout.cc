@@ -245,8 +245,9 @@ Planned<TransformLayoutPlan> plan_layout(const Schedule& schedule, const LayoutR
     return Refusal{&buffer_is_compact, {buffer}};
   }
   if (request.map.initial_indices.size() != from->shape.size()) {
-    return Refusal{&index_map_fits_the_buffer,
-                   {rank_of(request.map.initial_indices), buffer, rank_of(from->shape)}};
+    return Refusal{&index_map_fits,
+                   {rank_of(request.map.initial_indices), Argument("buffer"), buffer,
+                    rank_of(from->shape), Argument("dimensions")}};
   }
   const DataType type = widest_index(from->shape);
   std::vector<Expr> shape;

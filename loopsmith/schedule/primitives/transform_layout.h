@@ -41,9 +41,6 @@ struct TransformLayoutPlan {
   NodeId last_writer = no_node;     ///< The statement of the scope that writes last.
 };
 
-inline constexpr Condition index_map_fits_the_buffer{
-    "index_map_fits_the_buffer", "the index map takes {} indices, buffer {} has {} dimensions",
-    "take one index for each dimension"};
 inline constexpr Condition index_map_is_injective{
     "index_map_is_injective", "the index map may take two elements of buffer {} to one: {}",
     "use a map that can be inverted; if you know that this one can be, pass "
@@ -60,7 +57,7 @@ inline constexpr Condition buffer_is_compact{"buffer_is_compact",
 
 inline constexpr const Condition* transform_layout_conditions[] = {
     &block_has_the_buffer,    &block_stands_in_a_block, &buffer_has_no_views,
-    &buffer_is_used_by_index, &buffer_is_compact,       &index_map_fits_the_buffer,
+    &buffer_is_used_by_index, &buffer_is_compact,       &index_map_fits,
     &index_map_is_injective,  &padding_has_a_value,     &pad_value_fits,
     &empty_reductions_start,  &step_keeps_results};
 

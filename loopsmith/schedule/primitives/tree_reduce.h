@@ -41,7 +41,7 @@ inline constexpr const Condition* tree_reduce_conditions[] = {&tree_has_levels,
                                                               &loop_is_serial,
                                                               &loop_is_of_reduction,
                                                               &reducer_is_known,
-                                                              &factor_axis_is_in_range,
+                                                              &number_is_in_range,
                                                               &empty_reductions_start,
                                                               &step_keeps_results,
                                                               &nest_is_plain};

@@ -75,8 +75,18 @@ class Finder {
     }
   }
 
+  void look_into(const Ptr<IterVar>& axis) { look_into(*axis->dom); }
+  void look_into(const Ptr<BufferRegion>& region) {
+    found_ |= region->buffer.get() == &buffer_;
+    for (const auto& side : region->region) look_into(*side);
+  }
+  void look_into(const Range& range) {
+    look_into(range.min);
+    look_into(range.extent);
+  }
+
   void look_into(const Ref& root) {
-    if (root.is<IntImm>()) return;
+    if (root.is<IntImm>() || (root.is<Var>() && !root.same_as(buffer_.data))) return;
     pre_order_visit(root, [&](const Ref& ref) {
       if (ref.get() == &buffer_) found_ = true;
       const auto* load = ref.as<BufferLoad>();

@@ -163,8 +163,8 @@ class BlockBuilder {
   std::optional<Refusal> take_init(const Chain& chain, const DividedBlock& divided, Block& inner) {
     const BlockRV handle = schedule_.block_at(chain.block);
     const auto fail = [&](std::string why) {
-      return Refusal{&init_can_go_first,
-                     {Argument(handle), Argument(chain.loops[0]), Argument(why)}};
+      return changed_results(init_can_go_first,
+                             {Argument(handle), Argument(chain.loops[0]), Argument(why)});
     };
     const auto kinds =
         kinds_of(schedule_, handle, accesses_in_scope(schedule_, scope_of(schedule_, chain.block)));

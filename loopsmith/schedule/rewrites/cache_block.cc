@@ -131,7 +131,8 @@ std::variant<CopyPlace, Refusal> place_before(const Schedule& schedule, BlockRV 
     return place;
   }
   const auto refusal = [&](BlockRV writer) {
-    return Refusal{&buffer_is_not_written_between, {Argument(writer), Argument(Ref(buffer))}};
+    return changed_results(buffer_is_not_written_between,
+                           {Argument(writer), Argument(Ref(buffer))});
   };
   if (!schedule.as<SeqStmt>(place.around)) return refusal(writers[0]);
   std::uint32_t first = ~0U, last = 0;
@@ -168,7 +169,8 @@ std::variant<CopyPlace, Refusal> place_after(const Schedule& schedule, BlockRV s
     const bool is_around = is_inside(schedule, schedule.node(writer), place.around) &&
                            schedule.node(writer) != place.around;
     if (!is_around) {
-      return Refusal{&buffer_is_not_written_between, {Argument(writer), Argument(Ref(buffer))}};
+      return changed_results(buffer_is_not_written_between,
+                             {Argument(writer), Argument(Ref(buffer))});
     }
     const std::uint32_t slot = slot_in(schedule, writer, place.around);
     first = std::min(first, slot);
@@ -178,7 +180,8 @@ std::variant<CopyPlace, Refusal> place_after(const Schedule& schedule, BlockRV s
     if (!is_inside(schedule, schedule.node(reader), place.around)) continue;
     const std::uint32_t slot = slot_in(schedule, reader, place.around);
     if (slot >= first && slot <= last) {
-      return Refusal{&buffer_is_not_written_between, {Argument(writers[0]), Argument(Ref(buffer))}};
+      return changed_results(buffer_is_not_written_between,
+                             {Argument(writers[0]), Argument(Ref(buffer))});
     }
   }
   place.at = child_in_slot(schedule, place.around, last);

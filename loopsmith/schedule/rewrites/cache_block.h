@@ -30,21 +30,18 @@ inline constexpr Condition consumer_reads_the_buffer{
 inline constexpr Condition consumer_does_not_write{
     "consumer_does_not_write", "block {} both reads and writes buffer {}",
     "use cache_inplace, which copies it there and back"};
-inline constexpr Condition buffer_is_not_written_between{
-    "buffer_is_not_written_between", "block {} writes buffer {} between a copy and its readers",
+inline constexpr ResultChange buffer_is_not_written_between{
+    LegalityQuestion::coherence, false, "block {} writes buffer {} between a copy and its readers",
     "pass as consumer_blocks only blocks that read what one block has written"};
-inline constexpr Condition copied_elements_are_written{
-    "copied_elements_are_written",
+inline constexpr ResultChange copied_elements_are_written{
+    LegalityQuestion::cover, false,
     "whether all elements of buffer {} that the copy for block {} takes were written before is not "
     "known",
     "let a block write each element of a box, without a condition, before they are read"};
-inline constexpr Condition written_box_is_known{
-    "written_box_is_known", "which elements of buffer {} block {} writes is not known exactly",
+inline constexpr ResultChange written_box_is_known{
+    LegalityQuestion::cover, false,
+    "which elements of buffer {} block {} writes is not known exactly",
     "let it write each element of a box, without a condition"};
-inline constexpr Condition inits_are_copied_back{
-    "inits_are_copied_back",
-    "loop {} may have no iteration, where block {} gives its init and nothing would copy it back",
-    "choose a loop around those of the reduction, or decompose_reduction first"};
 
 /// True for the names of memories that TensorIR knows.
 bool is_storage_scope(std::string_view scope);

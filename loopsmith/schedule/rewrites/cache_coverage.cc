@@ -19,7 +19,7 @@ std::optional<Refusal> refuse_lost_inits(const Schedule& schedule, const CacheSu
                                          NodeId around) {
   for (const BlockRV writer : subject.writers) {
     if (const auto loop = loop_of_empty_reduction(schedule, writer, around)) {
-      return Refusal{&inits_are_copied_back, {Argument(*loop), Argument(writer)}};
+      return Refusal{&empty_reductions_start, {Argument(*loop), Argument(writer)}};
     }
   }
   return {};
@@ -35,11 +35,12 @@ std::variant<AffineRegion, Refusal> written_region(const Schedule& schedule,
   for (const BlockRV writer : subject.writers) {
     const NodeId from = child_towards(schedule, schedule.node(writer), around);
     const auto box = must_write_region(schedule, from, buffer);
-    if (!box) return Refusal{&written_box_is_known, {Argument(Ref(buffer)), Argument(writer)}};
+    if (!box)
+      return changed_results(written_box_is_known, {Argument(Ref(buffer)), Argument(writer)});
     const AffineRegion joined = all ? unite(*all, *box) : *box;
     // One of them fills the hull of all.
     if (all && !covers(*all, joined) && !covers(*box, joined)) {
-      return Refusal{&written_box_is_known, {Argument(Ref(buffer)), Argument(writer)}};
+      return changed_results(written_box_is_known, {Argument(Ref(buffer)), Argument(writer)});
     }
     all = joined;
   }

@@ -24,9 +24,10 @@ std::variant<std::vector<Ptr<IterVar>>, Refusal> axes_in_map(const Schedule& sch
                                                              BlockRV handle, const IndexMap& map) {
   const Block& block = schedule.get(handle);
   if (map.initial_indices.size() != block.iter_vars.size()) {
-    return Refusal{&index_map_fits_the_block,
+    return Refusal{&index_map_fits,
                    {Argument(static_cast<std::int64_t>(map.initial_indices.size())),
-                    Argument(handle), Argument(static_cast<std::int64_t>(block.iter_vars.size()))}};
+                    Argument("block"), Argument(handle),
+                    Argument(static_cast<std::int64_t>(block.iter_vars.size())), Argument("axes")}};
   }
   std::vector<Ptr<IterVar>> axes;
   for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {

@@ -127,9 +127,9 @@ class Pairer {
                      {indices, Argument(Ref(pairing_.buffer)), Argument(pairing_.consumer)}};
     }
     const auto back = axes_from_indices(producer, pairing_.written, pairing_.read);
-    const Refusal unserved{
-        &producer_serves_all,
-        {Argument(pairing_.producer), Argument(Ref(pairing_.buffer)), Argument(pairing_.consumer)}};
+    const Refusal unserved = changed_results(
+        producer_serves_all,
+        {Argument(pairing_.producer), Argument(Ref(pairing_.buffer)), Argument(pairing_.consumer)});
     if (back.size() != producer.iter_vars.size()) return unserved;
     const Instances here = instances_of(schedule_, pairing_.consumer);
     const Instances there = instances_of(schedule_, pairing_.producer);

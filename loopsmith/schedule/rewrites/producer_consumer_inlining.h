@@ -27,8 +27,9 @@ inline constexpr Condition producer_is_alone{
 inline constexpr Condition reads_one_element{
     "reads_one_element", "block {} reads {} under several indices, or not by elements",
     "let it read one element of it in each instance"};
-inline constexpr Condition producer_serves_all{
-    "producer_serves_all", "block {} does not compute each element of {} that block {} reads",
+inline constexpr ResultChange producer_serves_all{
+    LegalityQuestion::cover, false,
+    "block {} does not compute each element of {} that block {} reads",
     "let it compute all of them"};
 /// Pairs a consumer with its producer: a complete block, or a reduction (`is_reduction`).
 Planned<ProducerConsumerPair> pair_with_producer(const Schedule& schedule, BlockRV consumer,

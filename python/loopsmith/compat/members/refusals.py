@@ -10,7 +10,6 @@ _WORDS = {
     "access_is_read_or_write": "Invalid buffer type",
     "alignment_is_positive": "the factor is required to be positive",
     "axes_have_loops_of_their_own": "bindings are not variables of outer loops",
-    "axis_is_of_the_buffer": "`axis` is out of range",
     "block_has_no_init": "the block has init statement",
     "block_has_the_buffer": "`buffer_index` is out of range",
     "block_has_the_region": "`buffer_index` is out of range; Invalid buffer index array",
@@ -27,10 +26,9 @@ _WORDS = {
     "buffer_is_used_by_index": "has opaque access",
     "consumers_are_in_the_loop": "requires all the consumer(s) to be under the target loop",
     "extents_are_independent": "the extent of a loop is dependent on another",
-    "factor_axis_is_in_range": "`factor_axis` is out of range",
     "factor_is_positive": "All the constant factors are required to be positive",
     "index_is_possible": "Cannot find the insertion point",
-    "index_map_fits_the_block": "number of parameters mismatch",
+    "index_map_fits": "number of parameters mismatch",
     "index_map_uses_the_same_axes": "block itervars appeared in lhs and rhs of the index map do "
     "not match",
     "indices_are_unique": "indices are not a single point",
@@ -47,6 +45,7 @@ _WORDS = {
     "map_is_bijective": "the index map is not bijective affine",
     "nest_has_one_block": "required to have only one child block",
     "nest_is_plain": "the block does not meet the requirements of rfactor",
+    "number_is_in_range": "`axis` is out of range; `factor_axis` is out of range",
     "one_factor_is_inferred": "only one factor can be specified as -1 or none",
     "one_input_is_computed": "only a single buffer region",
     "order_is_a_permutation": "reorder indices are invalid",
@@ -56,14 +55,12 @@ _WORDS = {
     "padding_has_a_value": "the transformation would introduce padding at some indices",
     "padding_is_positive": "the padding is not a list of n positive integers",
     "producer_is_alone": "expects only a single producer block",
-    "producer_serves_all": "region cover is not complete",
     "producers_are_in_the_loop": "requires all the producer(s) to be under the target loop",
     "readers_read_elements": "has opaque access",
     "reads_one_element": "not a single point",
     "reducer_is_known": "No matched reducer",
     "space_is_divisible": "can not be blockized",
     "storage_scope_is_known": "The storage scope given is invalid",
-    "what_is_read_is_written": "region cover is not complete",
 }
 """By the code of a refusal; several where programs have several of them."""
 
@@ -77,6 +74,9 @@ def text_of_refusal(error: ScheduleError) -> str:
     """Return what a refusal says, and these words under it."""
     text = _core_text(error)
     words = _WORDS.get(error.code, "")
-    if error.primitive in _KINDS and error.code == "step_keeps_results":
-        words = f'The "{error.primitive}" cannot be fulfilled with regard to block'
+    if error.code == "step_keeps_results":
+        if error.primitive in _KINDS:
+            words = f'The "{error.primitive}" cannot be fulfilled with regard to block'
+        elif error.question == "cover":
+            words = "region cover is not complete"
     return f"{text}\n  in TVM's words: {words}" if words else text

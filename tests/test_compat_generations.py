@@ -417,3 +417,47 @@ def test_the_statement_of_a_schedule_is_loops(tvm: Any) -> None:
     schedule = te.create_schedule(B.op)
     loops = te.schedule.ScheduleOps(schedule, te.schedule.InferBound(schedule))
     assert isinstance(loops, tvm.tir.For) and isinstance(loops.body, tvm.tir.BufferStore)
+
+
+def test_a_schedule_without_its_results_among_the_arguments_is_shown(tvm: Any) -> None:
+    te = tvm.te
+    A = te.placeholder((8,), name="A")
+    B = te.compute((8,), lambda i: A[i] + 1, name="B")
+    schedule = te.create_schedule(B.op)
+    assert "B[i] =" in str(tvm.lower(schedule, [A], simple_mode=True))
+    with pytest.raises(ls.UserError, match="no argument is a result"):
+        tvm.build(schedule, [A], "llvm")
+
+
+def test_words_of_builders_for_combinations_and_pointers(tvm: Any) -> None:
+    from tvm.script.ir_builder import IRBuilder
+    from tvm.script.ir_builder import tir as T
+
+    combine = T.comm_reducer(lambda x, y: x + y, identity=[T.float32(0)])
+    assert str(combine) == "T.comm_reducer(lambda x, y: x + y, [T.float32(0)])"
+    both = T.comm_reducer(
+        lambda a, b, c, d: (a + c, tvm.tir.max(b, d)), [T.float32(0), T.min_value("int32")]
+    )
+    assert len(both.identity_element) == 2
+    with IRBuilder() as builder:
+        with T.decl_buffer((10, 10), data=T.ptr("float32")):
+            T.evaluate(0)
+    assert "T.decl_buffer((10, 10)" in builder.get().script()
+    held = tvm.tir.ir_builder.create()
+    memory = held.allocate("float32", 8, "memory")
+    assert memory.asobject().access_ptr("r").dtype == "handle"
+    assert tvm.tir.decl_buffer((8,), data=memory.asobject()).data.same_as(memory.data)
+
+
+def test_estimates_of_functions_come_first(tvm: Any) -> None:
+    T = tvm.script.tir
+
+    @T.prim_func
+    def func(A: T.Buffer((16,), "float32")):
+        T.func_attr({"estimated_flops": 32})
+        for i in range(16):
+            A[i] = A[i] + 1.0
+
+    assert tvm.tir.analysis.estimate_tir_flops(tvm.IRModule({"main": func})) == 32
+    bare = func.without_attr("estimated_flops")
+    assert tvm.tir.analysis.estimate_tir_flops(tvm.IRModule({"main": bare})) == 16

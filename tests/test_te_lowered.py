@@ -49,7 +49,7 @@ LOWERED = {
             for k in range(1024):
                 B[i] = B[i] + A_1[i * 1024 + k]
         for i in range(1024):
-            C[i] = B[i] + T.float32(1e+01)
+            C[i] = B[i] + T.float32(10)
     """,
     "storage_align": """
         A_1 = T.decl_buffer((1048576,), data=A.data)

@@ -38,8 +38,9 @@ std::string float_literal(DataType type, double value) {
   if (std::isinf(value)) return value > 0 ? "\"inf\"" : "\"-inf\"";
   if (value == 0) return std::signbit(value) ? "-0.0" : "0";
   for (int digits = 1; digits < 17; ++digits) {
-    std::string text = fmt::format("{:.{}g}", value, digits);
-    if (round_to(type, std::strtod(text.c_str(), nullptr)) == value) return text;
+    const std::string text = fmt::format("{:.{}g}", value, digits);
+    const double shown = std::strtod(text.c_str(), nullptr);
+    if (round_to(type, shown) == value) return fmt::format("{}", shown);
   }
   return fmt::format("{}", value);
 }

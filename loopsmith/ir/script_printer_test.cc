@@ -55,6 +55,7 @@ TEST(script_printer, constants_but_int32_are_typed) {
   EXPECT_EQ(text(float_imm(bf16, 3.14)), "T.bfloat16(3.14)");
   EXPECT_EQ(text(float_imm(f32, -0.0)), "T.float32(-0.0)");
   EXPECT_EQ(text(float_imm(f32, 1e20)), "T.float32(1e+20)");
+  EXPECT_EQ(text(float_imm(f32, 1200)), "T.float32(1200)");
   EXPECT_EQ(text(float_imm(f64, 1.0 / 3)), "T.float64(0.3333333333333333)");
   EXPECT_EQ(text(infinity(f32)), "T.float32(\"inf\")");
   EXPECT_EQ(text(float_imm(f32, -std::numeric_limits<double>::infinity())), "T.float32(\"-inf\")");

@@ -430,7 +430,7 @@ TEST(script_parse, texts_numbers_and_layouts_of_python) {
                     "\tT.evaluate(T.call_extern('int32', r'\\x' 'y\\x41\\n', 1e3, .5,))"),
             "A[31] = 1000\n"
             "A[3] = 15\n"
-            "T.call_extern(\"int32\", \"\\\\xyA\\n\", T.float32(1e+03), T.float32(0.5))\n");
+            "T.call_extern(\"int32\", \"\\\\xyA\\n\", T.float32(1000), T.float32(0.5))\n");
 }
 
 }  // namespace

@@ -305,6 +305,10 @@ Stmt without(const Stmt& body, const ConditionSet& known) {
     if (is_const_int(condition, 1)) return rewrite(node.args[1]);
     return if_then_else(condition, rewrite(node.args[1]), rewrite(node.args[2]));
   });
+  rewrite.on<Select>([&](const Select& node) -> Expr {
+    const bool holds = is_const_int(left_of(node.condition), 1);
+    return holds ? rewrite(node.true_value) : Expr(rewrite.children(node));
+  });
   return rewrite(body);
 }
 

@@ -45,6 +45,19 @@ TEST_F(LoopPartition, ends_loops_of_the_rest_where_their_guards_do) {
                                 for_loop(jo, 5, 1, nest(jo, ji, 1, false))})));
 }
 
+TEST_F(LoopPartition, cuts_by_selects_that_are_marked) {
+  const auto chosen = [&](bool is_marked) {
+    const Expr inside = io < n;
+    const Expr condition = is_marked ? call(op("likely"), {inside}) : inside;
+    return for_loop(io, 0, 64, store(a, select(condition, f(1), f(2)), {io}));
+  };
+  const Stmt result = partitioned(chosen(true));
+  ASSERT_TRUE(result.is<SeqStmt>());
+  EXPECT_FALSE(contains<Select>(result.as<SeqStmt>()->seq[0]));
+  EXPECT_TRUE(contains<Select>(result.as<SeqStmt>()->seq[1]));
+  EXPECT_TRUE(partitioned(chosen(false)).is<For>());
+}
+
 TEST_F(LoopPartition, cuts_by_conditions_of_more_bits_than_the_loop) {
   const Expr at = cast(i64, io) * 8 + cast(i64, ii);
   const Stmt inner = for_loop(ii, 0, 8, if_then(at < cast(i64, n) * cast(i64, n), set(a, at)));

@@ -162,6 +162,10 @@ std::vector<Expr> choices_in(const Ref& expr) {
   pre_order_visit(expr, [&](const Ref& ref) {
     const auto* call = ref.as<Call>();
     if (call && call->op == op("if_then_else")) conditions.push_back(call->args[0]);
+    // Both values of a select are computed anyway: one that is marked is worth a cut.
+    const auto* select = ref.as<Select>();
+    const auto* marked = select ? select->condition.as<Call>() : nullptr;
+    if (marked && marked->op == op("likely")) conditions.push_back(select->condition);
     return true;
   });
   return conditions;

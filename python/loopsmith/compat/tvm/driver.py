@@ -62,9 +62,16 @@ def lower(
         inp = module
     if _is_program(inp):
         return as_module(inp if simple_mode else ls.lower(inp, passes=passes_of_phases()))
-    return as_module(
-        _lower(inp, _tensors(args, binds), simple_mode=simple_mode, name=name, binds=binds)
-    )
+    tensors = _tensors(args, binds)
+    try:
+        made = _lower(inp, tensors, simple_mode=simple_mode, name=name, binds=binds)
+    except ls.UserError as error:
+        # What computes nothing for a caller is shown all the same, with the results behind.
+        if error.code != "result_is_argument" or tensors is None:
+            raise
+        results = [op.output(i) for op in inp.outputs for i in range(op.num_outputs)]
+        made = _lower(inp, [*tensors, *results], simple_mode=simple_mode, name=name, binds=binds)
+    return as_module(made)
 
 
 def build(

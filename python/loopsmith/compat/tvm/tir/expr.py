@@ -163,6 +163,7 @@ def decl_buffer(
         each > len(extents if isinstance(extents, list) else [extents]) for each in separators
     ):
         raise ValueError(f"Axis separators {separators} are not in order within the dimensions")
+    data = data.data if isinstance(data, tir.Buffer) else data
     if data is not None and data.pointer is None:
         data = tir.Var(data.name, pointer=tir.PointerType(dtype_of(dtype or "float32"), "global"))
     return tir.decl_buffer(

@@ -26,6 +26,10 @@ def _raising(kind: type[Exception]) -> Iterator[None]:
 class BufferVar(ir_builder.BufferVar):
     """A buffer whose elements are read by ``x[i]`` and stored by ``x[i] = value``."""
 
+    def asobject(self) -> Any:
+        """Return the buffer, which `decl_buffer` takes for its pointer, too."""
+        return self.buffer
+
     def __setitem__(self, index: Any, value: Any) -> None:
         """Store an element; raise a ValueError where its type is another one."""
         with _raising(ValueError):

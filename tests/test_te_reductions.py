@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from te_outline import lowered, same_results, text
 from test_te_primitives import row_sums, total
@@ -141,3 +142,19 @@ def test_a_store_predicate_of_the_thread_that_holds_the_result_is_met() -> None:
     s[B].set_store_predicate(tx.var == 20)
     with pytest.raises(ls.ScheduleError, match="would keep elements from being stored"):
         ls.lower(s, [A, B])
+
+
+@pytest.mark.parametrize("columns", [0, 5, 37])
+def test_partial_results_of_any_size_are_computed_where_they_are_combined(columns: int) -> None:
+    n, m = te.size_var("n"), te.size_var("m")
+    A = te.placeholder((n, m), name="A")
+    k = te.reduce_axis((0, m), "k")
+    B = te.compute((n,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    _, ki = s[B].split(k, factor=16)
+    partial = s.rfactor(B, ki)
+    s[partial].compute_at(s[B], s[B].op.reduce_axis[0])
+    given = np.arange(3 * columns, dtype=np.float32).reshape(3, columns)
+    out = np.full(3, 7, np.float32)
+    ls.build(s, [A, B], "llvm")(given, out)
+    np.testing.assert_array_equal(out, given.sum(axis=1))

@@ -174,11 +174,14 @@ bool have_in_common(const std::vector<const Object*>& a, const std::vector<const
 }
 
 /// True when a loop that keeps the init from running where it has no iterations has become one with
-/// loops of the reduction.
+/// loops of the reduction. Where others stand in its place, the block was moved.
 bool loses_condition(const GivenInit& a, const GivenInit& b) {
   const auto has = [](const std::vector<const Object*>& loops, const Object* loop) {
     return std::ranges::find(loops, loop) != loops.end();
   };
+  for (std::size_t i = 0; i < b.others.size(); ++i) {
+    if (!has(a.others, b.others[i]) && !as_int(b.other_extents[i])) return false;
+  }
   const bool has_new_loop = std::ranges::any_of(
       b.reductions, [&](const Object* loop) { return !has(a.reductions, loop); });
   for (std::size_t i = 0; i < a.others.size() && has_new_loop; ++i) {

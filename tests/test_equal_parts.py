@@ -299,10 +299,9 @@ for i in range(n):
     assert "cut_iterations=True" in trace and "uneven=True" in trace
     run = ls.build(func)
     generator = np.random.default_rng(0)
-    n = 40_000
-    for long in (3, 50_000):
+    for n, long in ((100_000, 3), (100_000, 50_000), (3, 300_000), (1, 3), (0, 0)):
         lengths = generator.integers(0, 7, n)
-        lengths[n // 3] = long
+        lengths[n // 3 : n // 3 + 1] = long
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype("int32")
         columns = generator.integers(0, n, starts[-1]).astype("int32")
         values, x = (generator.random(size).astype("float32") for size in (starts[-1], n))
@@ -310,6 +309,37 @@ for i in range(n):
         run(starts, values, columns, x, found)
         sums = np.concatenate([[0], np.cumsum(values.astype("float64") * x[columns])])
         np.testing.assert_allclose(found, np.diff(sums[starts]), rtol=1e-4, atol=1e-5)
+
+
+def test_versions_ask_how_often_loops_inside_run_in_all() -> None:
+    def versions(least: int, bounds: str = "S[i], S[i + 1]") -> tir.Schedule:
+        func = program(
+            's: T.handle, V: T.Buffer((900,), "float32"), y: T.handle',
+            f"""
+n = T.int32()
+S = T.match_buffer(s, (n + 1,), "int32")
+Y = T.match_buffer(y, (n,), "float32")
+for i in range(n):
+    for k in range({bounds}):
+        Y[i] = Y[i] + V[k]
+""",
+        )
+        sch = tir.Schedule(func)
+        enough, _ = sch.version_loop("i", "k", least=[2, least])
+        sch.parallel(enough)
+        return sch
+
+    text = versions(100).func.script()
+    assert 'T.Cast("int64", S[n]) - T.Cast("int64", S[0]) >= T.int64(100)' in text
+    for lengths in LENGTHS:
+        starts, values, _ = rows(lengths)
+        found = np.zeros(32, "float32")
+        ls.build(versions(100))(starts, values, found)
+        sums = [values[a:b].sum() for a, b in zip(starts, starts[1:])]
+        np.testing.assert_allclose(found, sums, rtol=1e-5)
+    ls.build(versions(100))(np.zeros(1, "int32"), np.zeros(900, "float32"), np.zeros(0, "float32"))
+    with pytest.raises(ls.ScheduleError, match="the bounds of loop k are not known before loop i"):
+        versions(100, "S[i]")
 
 
 def test_shared_iterations_update_several_elements_under_conditions() -> None:

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/rules/plain_loops/iteration_cost.h"
 #include "loopsmith/rules/plain_loops/recurrences.h"
 #include "loopsmith/schedule/legality/partial_results.h"
+#include "loopsmith/schedule/queries/iteration_costs.h"
 
 namespace loopsmith::plain_loops {
 namespace {
@@ -119,8 +121,18 @@ LeastSizes least_sizes_for_threads(const Steps& steps, LoopRV nest, const Machin
   if (open != std::vector{nest}) return {};
   // What there is to do grows with the size.
   const double an_iteration = work_of(steps.schedule(), nest, machine) / machine.unknown_size;
-  const double least = least_cycles_of_recurrence(machine) / std::max(an_iteration, 0.1);
-  return {open, {static_cast<std::int64_t>(std::ceil(least))}};
+  const auto least = [&](double cycles) {
+    const double count = least_cycles_of_recurrence(machine) / std::max(cycles, 0.1);
+    return static_cast<std::int64_t>(std::ceil(count));
+  };
+  // Of rows in memory, the numbers say what there is to do.
+  const For& rows = steps.get(nest);
+  for (const LoopRV inner : steps.inside(nest)) {
+    const For& row = steps.get(inner);
+    if (!reads_memory(row.extent) || !sum_of_extents(row.extent, rows).defined()) continue;
+    return {{nest, inner}, {2, least(an_iteration / trip_count(row, {&rows}, machine))}};
+  }
+  return {open, {least(an_iteration)}};
 }
 
 LoopRV chunk_for_threads(Steps& steps, LoopRV loop, const Machine& machine) {

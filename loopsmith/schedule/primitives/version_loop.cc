@@ -7,6 +7,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/iteration_costs.h"
@@ -15,6 +16,28 @@
 
 namespace loopsmith {
 namespace {
+
+/// What iterations of a loop, from one to before another, add to a sum.
+Expr added_up(const For& loop, const Expr& sum, const Expr& first, const Expr& end) {
+  const auto sum_at = [&](const Expr& iteration) {
+    const Expr value = loop.min + cast(loop.loop_var->dtype, iteration) * loop.step;
+    return cast(i64, substitute(sum, {{loop.loop_var, value}}));
+  };
+  return sum_at(end) - sum_at(first);
+}
+
+/// Whether all iterations of the loop together run one inside of it, of rows of that extent, so
+/// often. Reads nothing where the loop does not run; null where no sum tells.
+Expr has_in_all(const For& loop, const Expr& extent, std::int64_t least) {
+  const std::vector<Expr> extents = differing_extents(loop);
+  const bool is_known = std::ranges::any_of(
+      extents, [&](const Expr& each) { return structural_equal(each, extent); });
+  const Expr sum = is_known ? sum_of_extents(extent, loop) : Expr();
+  if (!sum.defined()) return {};
+  const Expr zero = int_imm(loop.extent.dtype(), 0);
+  const Expr all = Analyzer().simplify(added_up(loop, sum, zero, loop.extent));
+  return if_then_else(loop.extent > zero, all >= int_imm(i64, least), int_imm(boolean, 0));
+}
 
 /// Whether parts of equal length, whose work `sum` tells, have unequal work. Reads nothing where
 /// the loop does not run.
@@ -26,11 +49,7 @@ Expr is_uneven(const For& loop, const Expr& sum) {
     return floordiv(loop.extent, int_imm(type, parts)) * int_imm(type, part);
   };
   const auto work = [&](const Expr& first, const Expr& end) {
-    const auto sum_at = [&](const Expr& iteration) {
-      const Expr value = loop.min + cast(loop.loop_var->dtype, iteration) * loop.step;
-      return cast(i64, substitute(sum, {{loop.loop_var, value}}));
-    };
-    return sum_at(end) - sum_at(first) + cast(i64, end - first);
+    return added_up(loop, sum, first, end) + cast(i64, end - first);
   };
   const Expr all = work(int_imm(type, 0), loop.extent);
   Expr found = int_imm(boolean, 0);
@@ -61,11 +80,15 @@ Planned<VersionLoopPlan> plan_version_loop(const Schedule& schedule,
       return Refusal{&loop_is_around_loop, {Argument(loops[0]), Argument(loops[i])}};
     }
     const Expr& extent = schedule.get(loops[i]).extent;
-    if (!is_known_at(schedule, around, node, extent)) {
+    if (is_known_at(schedule, around, node, extent)) {
+      plan.condition = plan.condition && extent >= int_imm(extent.dtype(), least[i]);
+    } else if (const Expr enough = has_in_all(schedule.get(loops[0]), extent, least[i]);
+               enough.defined()) {
+      plan.condition = plan.condition && enough;
+    } else {
       const std::string place = fmt::format("before loop {} starts", schedule.name(loops[0]));
       return Refusal{&bounds_are_known, {Argument(loops[i]), Argument(place)}};
     }
-    plan.condition = plan.condition && extent >= int_imm(extent.dtype(), least[i]);
   }
   if (uneven) {
     const For& loop = schedule.get(loops[0]);

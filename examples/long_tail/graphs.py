@@ -7,7 +7,6 @@ import numpy as np
 
 from loopsmith import tir
 
-from .factorizations import in_vectors
 from .program import Array, Program, numbers
 
 PROGRAMS: dict[str, Program] = {}
@@ -15,7 +14,7 @@ PROGRAMS: dict[str, Program] = {}
 
 def rows_at_once(sch: tir.Schedule) -> None:
     """Update the rows at once, each in vectors."""
-    in_vectors(sch, "j")
+    sch.vectorize("j")
     sch.parallel("i")
 
 

@@ -313,11 +313,13 @@ def counts_apart(streams: int) -> Callable[[tir.Schedule], None]:
     """Return the steps that count parts at once, each into bins of its own, and add these up.
 
     A thread counts some parts side by side: numbers that are equal wait for each other only within
-    a part. Bins that are many have no room in a cache more than a few times.
+    a part. Bins that are many have no room in a cache more than a few times. A few numbers are left
+    over, so that the parts are of one length, and none asks where it ends.
     """
 
     def steps(sch: tir.Schedule) -> None:
-        part, _ = sch.split("i", [2 * streams, None])
+        whole, _ = sch.peel("i", first=0, align_end=2 * streams)
+        part, _ = sch.split(whole, [2 * streams, None])
         _, merge = sch.privatize(part, "H")
         side_by_side(sch, part, streams)
         bins, copies = sch.get_loops(merge)

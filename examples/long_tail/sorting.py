@@ -193,9 +193,11 @@ def runs(given: list[Array]) -> list[Array]:
 
 
 def coded(sch: tir.Schedule) -> None:
-    """Count the runs by a scan; then write each where it belongs, which no two share."""
+    """Count the runs by a scan; then write each where it belongs, in vectors: no two meet there."""
     sch.parallel_scan("i")
-    sch.parallel("w", assume_independent=True)
+    chunks, places = sch.split("w", [None, 4096])
+    sch.vectorize(places, assume_independent=True)
+    sch.parallel(chunks, assume_independent=True)
 
 
 PROGRAMS["run_lengths"] = Program(

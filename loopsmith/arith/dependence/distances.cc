@@ -71,6 +71,7 @@ class System {
 
   /// Sets up the pair. False when no two instances access the same element.
   bool build(const Access& a, const Access& b) {
+    if (are_at_other_constants(a, b)) return false;
     columns_.clear();
     entries_.clear();
     rows_.clear();
@@ -108,6 +109,18 @@ class System {
  private:
   const SymbolInfo& symbol(Symbol symbol) const {
     return program_.symbols[static_cast<std::size_t>(symbol)];
+  }
+
+  /// True when some index of both is a number: statements beside each other are told apart at once.
+  bool are_at_other_constants(const Access& a, const Access& b) const {
+    if (!are_comparable(a, b)) return false;
+    for (std::size_t i = 0; i < a.index.size(); ++i) {
+      if (a.index[i] && b.index[i] && a.index[i]->is_constant() && b.index[i]->is_constant() &&
+          a.index[i]->constant != b.index[i]->constant) {
+        return true;
+      }
+    }
+    return false;
   }
 
   int add_column(Column column, const Interval& range) {

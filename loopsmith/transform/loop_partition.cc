@@ -407,16 +407,18 @@ Stmt Partitioner::shortened(const Stmt& stmt, const Substitution& known) {
       const auto sides = sides_of(condition);
       if (!sides || !uses_variable(condition, loop->loop_var)) return;
       const Expr difference = substitute(sides->low - sides->high, known);
-      const DataType type = loop->loop_var->dtype;
-      const auto at = [&](std::int64_t value) {
-        return as_int(
-            analyzer_.simplify(substitute(difference, {{loop->loop_var, int_imm(type, value)}})));
+      const Ptr<Var>& variable = loop->loop_var;
+      const auto at = [&](const Expr& value) {
+        return substitute(difference, {{variable, value}});
       };
-      const std::int64_t *first = at(0), *second = at(1);
-      if (!first || !second || *second <= *first) return;
-      // first + slope * i < 0, or <= 0.
+      const Expr one = int_imm(variable->dtype, 1), zero = zero_of(variable->dtype);
+      const Expr start = analyzer_.simplify(at(zero));
+      const Expr slope = analyzer_.simplify(at(variable + one) - difference);
+      const std::int64_t *first = as_int(start), *scale = as_int(slope);
+      if (!first || !scale || *scale <= 0) return;
+      // first + scale * i < 0, or <= 0.
       const std::int64_t room = -*first + (sides->strict ? 0 : 1);
-      end = std::min(end, -arith::floor_quotient(-room, *second - *first));
+      end = std::min(end, -arith::floor_quotient(-room, *scale));
       conditions.insert(condition.get());
     };
     for (const Stmt* inside = &loop->body; inside;) {

@@ -58,6 +58,16 @@ TEST_F(LoopPartition, cuts_by_selects_that_are_marked) {
   EXPECT_TRUE(partitioned(chosen(false)).is<For>());
 }
 
+TEST_F(LoopPartition, keeps_guards_of_the_rest_that_begin_anew) {
+  const auto nest = [&](const Ptr<Var>& outer, const Ptr<Var>& inner, bool guarded) {
+    const Expr at = outer * 4 + floormod(inner, 4);
+    return for_loop(inner, 0, 8, guarded ? if_then(at < 21, set(a, at)) : set(a, at));
+  };
+  const Stmt result = partitioned(for_loop(io, 0, 6, nest(io, ii, true)));
+  EXPECT_TRUE(same(result, seq({for_loop(io, 0, 5, nest(io, ii, false)),
+                                for_loop(jo, 5, 1, nest(jo, ji, true))})));
+}
+
 TEST_F(LoopPartition, cuts_by_conditions_of_more_bits_than_the_loop) {
   const Expr at = cast(i64, io) * 8 + cast(i64, ii);
   const Stmt inner = for_loop(ii, 0, 8, if_then(at < cast(i64, n) * cast(i64, n), set(a, at)));

@@ -34,6 +34,23 @@ Factors without(const Factors& all, const Factors& some) {
 
 }  // namespace
 
+/// Of two terms, or of what two products have in common times such a difference: n * x - n * y is
+/// n * (x - y).
+ConstIntBound Simplifier::range_of_difference(Term a, Term b) {
+  ConstIntBound range{};
+  const std::int64_t most = knowledge_.largest_difference(a, b);
+  const std::int64_t least = knowledge_.largest_difference(b, a);
+  if (most != ConstIntBound::pos_inf) range.max_value = most;
+  if (least != ConstIntBound::pos_inf) range.min_value = -least;
+  const Factors first = factors_of(terms_, a), second = factors_of(terms_, b);
+  const Factors common = common_factors(first, second);
+  const Factors x = without(first, common), y = without(second, common);
+  if (common.empty() || x.size() != 1 || y.size() != 1) return range;
+  ConstIntBound scale = point(1);
+  for (const Term factor : common) scale = multiply(scale, knowledge_.bound(factor));
+  return intersect(range, multiply(scale, range_of_difference(x[0], y[0])));
+}
+
 Sum Simplifier::monomial(DataType type, std::span<const Term> factors, std::int64_t scale) {
   if (factors.empty()) return sum_of_constant(scale);
   Term index = factors[0];

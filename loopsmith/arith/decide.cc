@@ -85,12 +85,7 @@ ConstIntBound Simplifier::range_of_pair(const Sum& sum) {
   }
   const Term plus = first.scale == 1 ? first.index : second.index;
   const Term minus = first.scale == 1 ? second.index : first.index;
-  const ConstIntBound base = point(sum.base);
-  const std::int64_t most = knowledge_.largest_difference(plus, minus);
-  const std::int64_t least = knowledge_.largest_difference(minus, plus);
-  if (most != ConstIntBound::pos_inf) range.max_value = add(point(most), base).max_value;
-  if (least != ConstIntBound::pos_inf) range.min_value = add(point(-least), base).min_value;
-  return range;
+  return add(range_of_difference(plus, minus), point(sum.base));
 }
 
 Term Simplifier::negated(Term condition) {

@@ -54,6 +54,17 @@ TEST_F(Forms, multiples_of_a_sum_leave_its_quotient) {
             "((((x * 6) + (y * 6)) + 1) %t ((x * 2) + (y * 2)))");
 }
 
+TEST_F(Forms, products_are_compared_by_what_they_do_not_have_in_common) {
+  EXPECT_EQ(simple(n * x <= n * y), "((n * x) <= (n * y))");
+  const auto below = analyzer.constraint_scope(x < y);
+  EXPECT_EQ(simple(n * x <= n * y), "1");
+  EXPECT_EQ(simple(n * x < n * y), "((n * x) < (n * y))");  // n may be 0.
+  EXPECT_EQ(simple(min(n * x, n * y)), "(n * x)");
+  EXPECT_EQ(simple(z * x <= z * y), "((x * z) <= (y * z))");
+  const auto rising = analyzer.constraint_scope(n > 0);
+  EXPECT_EQ(simple(n * x < n * y), "1");
+}
+
 TEST_F(Forms, remainders_that_are_not_positive_are_0) {
   EXPECT_EQ(simple(x <= floordiv(x, 4) * 4), "((x % 4) == 0)");
   EXPECT_EQ(simple(floormod(x, n) < 1), "((x % n) == 0)");

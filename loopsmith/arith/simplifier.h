@@ -94,6 +94,7 @@ class Simplifier {
   Term decide_comparison(const TermNode& node);
   /// The range of a difference of two terms and a constant; all numbers for other sums.
   ConstIntBound range_of_pair(const Sum& sum);
+  ConstIntBound range_of_difference(Term a, Term b);
   Term negated(Term condition);
 
   // Whether a simpler form may overflow where what was written did not: data_overflow.cc.

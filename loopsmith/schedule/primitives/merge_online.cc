@@ -133,6 +133,11 @@ Planned<MergeOnlinePlan> plan_merge_online(const Schedule& schedule,
                      {Argument(blocks[i]), buffer, Argument(std::move(why))}};
     }
   }
+  if (sums.sums().empty() && sums.kept().empty()) {
+    return Refusal{
+        &values_scale_with_maximum,
+        {Argument(blocks.back()), buffer, Argument("it does not depend on the maximum")}};
+  }
   if (const auto found = used_elsewhere(schedule, sums, blocks)) {
     return Refusal{&values_are_used_up, {Argument((*found)->name)}};
   }

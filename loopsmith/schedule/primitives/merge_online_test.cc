@@ -168,6 +168,27 @@ TEST(merge_online, refuses_terms_that_do_not_scale) {
             "that starts with 0");
 }
 
+TEST(merge_online, refuses_blocks_that_need_no_maximum) {
+  Schedule sch(program(online_parameters, R"(
+m = T.alloc_buffer((6,))
+for k, i in T.grid(8, 6):
+    with T.block("m"):
+        vk, vi = T.axis.remap("RS", [k, i])
+        with T.init():
+            m[vi] = T.min_value("float32")
+        m[vi] = T.max(m[vi], A[vi, vk])
+for k, i in T.grid(8, 6):
+    with T.block("p"):
+        vk, vi = T.axis.remap("SS", [k, i])
+        S[vi] = W[vi, 0] + T.float32(1)
+)"));
+  const LoopRV first = get_loops(sch, get_block(sch, "m"))[0];
+  const LoopRV second = get_loops(sch, get_block(sch, "p"))[0];
+  EXPECT_EQ(error_of([&] { merge_online(sch, {first, second}); }),
+            "values_scale_with_maximum: merge_online: block p does not scale with m: it does not "
+            "depend on the maximum");
+}
+
 TEST(merge_online, refuses_other_loops) {
   const auto func = maximum_and_sum("T.exp(A[vi, vk] - m[vi])");
   Schedule sch(func);

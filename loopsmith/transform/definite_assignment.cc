@@ -57,7 +57,11 @@ class Coverage {
         write_guards_(guards_of(table, write, common_)),
         read_guards_(guards_of(table, read, common_)) {}
 
-  bool holds() {
+  bool holds() { return runs_over_all() || has_the_form(); }
+
+ private:
+  /// True when each index of the write runs over all values that the one of the read may have.
+  bool runs_over_all() {
     std::vector<bool> used(write_guards_.size());
     for (std::size_t d = 0; d < write_.indices->size(); ++d) {
       const Expr& written = (*write_.indices)[d];
@@ -79,8 +83,8 @@ class Coverage {
     }
     return happens(used);
   }
+  bool has_the_form();
 
- private:
   /// True when the value is the same all over the common scope's inside.
   bool is_fixed(const Expr& e) { return moving_variables(e).empty() && !reads_memory(e); }
   /// Those that are defined inside the common scope.
@@ -114,6 +118,7 @@ class Coverage {
   }
   Expr with_digits(const Expr& index, std::vector<std::pair<Ptr<Var>, Digits>>& digits);
   std::optional<Bounds> exact(const Expr& index);
+  std::optional<std::vector<std::int64_t>> steps_of(const Access& access, const Ptr<Var>& variable);
   void narrow(const Expr& index, const Access& access, const std::vector<Expr>& guards,
               Bounds& bounds, std::vector<bool>* used);
   bool lies_in(const Bounds& inner, const Bounds& outer);
@@ -204,6 +209,64 @@ std::optional<Bounds> Coverage::exact(const Expr& index) {
   const auto values = relaxed(index);
   if (!values) return std::nullopt;
   return Bounds{{values->min}, {values->max}};
+}
+
+/// By how much each index grows with a variable; none where that is no constant.
+std::optional<std::vector<std::int64_t>> Coverage::steps_of(const Access& access,
+                                                            const Ptr<Var>& variable) {
+  std::vector<std::int64_t> steps;
+  const Expr next = variable + int_imm(variable->dtype, 1);
+  for (const Expr& index : *access.indices) {
+    const Expr step =
+        table_.analyzer_at(access.scope).simplify(substitute(index, {{variable, next}}) - index);
+    if (!as_int(step)) return std::nullopt;
+    steps.push_back(*as_int(step));
+  }
+  return steps;
+}
+
+/// True when the read has the indices of the write, with other loops that are no longer: what it
+/// reads, an iteration of these has written, as of elements that lie apart.
+bool Coverage::has_the_form() {
+  spent_.clear();
+  std::vector<Ptr<Var>> reading;
+  for (const Expr& index : *read_.indices) {
+    for (const Ptr<Var>& variable : moving_variables(index)) reading.push_back(variable);
+  }
+  Substitution same;
+  for (const Expr& index : *write_.indices) {
+    for (const Ptr<Var>& variable : moving_variables(index)) {
+      if (same.contains(variable)) continue;
+      const For* loop = loop_around_write(variable);
+      const auto steps = loop ? steps_of(write_, variable) : std::nullopt;
+      if (!steps) return false;
+      const auto matches = [&](const Ptr<Var>& other) {
+        const auto* inner = table_.definition(other)->stmt.as<For>();
+        return inner && is_const_int(inner->step, 1) && structural_equal(inner->min, loop->min) &&
+               structural_equal(inner->extent, loop->extent) && steps_of(read_, other) == steps;
+      };
+      const auto found = std::ranges::find_if(reading, matches);
+      if (found == reading.end()) return false;
+      same[variable] = *found;
+      spent_.push_back(Digits{variable});
+      reading.erase(found);
+    }
+  }
+  Analyzer& analyzer = table_.analyzer_at(read_.scope);
+  for (std::size_t d = 0; d < write_.indices->size(); ++d) {
+    const Expr written = substitute((*write_.indices)[d], same);
+    if (reads_memory(written) || !analyzer.can_prove(written == (*read_.indices)[d])) return false;
+  }
+  // Where it is read, it has been written under the same conditions.
+  std::vector<bool> used;
+  for (const Expr& guard : write_guards_) {
+    const Expr own = analyzer.simplify(substitute(guard, same));
+    used.push_back(!reads_memory(guard) &&
+                   std::ranges::any_of(read_guards_, [&](const Expr& other) {
+                     return structural_equal(own, other);
+                   }));
+  }
+  return happens(used);
 }
 
 /// Adds what the guards of an access say of its `index`: index < b and the like, with b fixed.

@@ -76,6 +76,22 @@ TEST_F(PlanAllocations, knows_digits_of_one_loop_in_several_indices) {
   EXPECT_FALSE(moves(floordiv(x, 8), floormod(x, 4) * 2 + e));
 }
 
+TEST_F(PlanAllocations, knows_elements_that_lie_apart) {
+  // Every second element, by loops of their own; reads of the others, or of more.
+  const auto moves = [&](Expr written, Expr read, int extent, Expr guard, Expr asked) {
+    const Stmt fill = for_loop(j, 0, 4, if_then(guard, store(t, f(0), {i, std::move(written)})));
+    const Stmt use =
+        for_loop(k, 0, extent, if_then(asked, store(b, load(t, {i, std::move(read)}), {i, k})));
+    return moves_into(seq({fill, use}));
+  };
+  EXPECT_TRUE(moves(j * 2, k * 2, 4, true, true));
+  EXPECT_TRUE(moves(j * 2, k * 2, 4, j + i < n, k + i < n));
+  EXPECT_FALSE(moves(j * 2, k * 2 + 1, 4, true, true));
+  EXPECT_FALSE(moves(j * 2, k, 4, true, true));
+  EXPECT_FALSE(moves(j * 2, k * 2, 3, j + i < n, true));
+  EXPECT_FALSE(moves(j * 2, k * 2, 4, j + i < n, k + i < n + 1));
+}
+
 TEST_F(PlanAllocations, knows_writes_that_one_iteration_of_a_loop_does) {
   const Ptr<Var> once = var("once");
   const Stmt row = for_loop(j, 0, 8, store(t, load(a, {i, j}), {i, j}));

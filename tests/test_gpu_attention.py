@@ -171,3 +171,19 @@ def test_attention_on_tensor_cores_takes_layouts(layouts: tuple[Any, ...]) -> No
     powers /= powers.sum(-1, keepdims=True)
     exact = np.einsum(f"bhij,{names[2]}->{names[3]}", powers, arrays[2].astype("float32"))
     np.testing.assert_allclose(actual.astype("float32"), exact, rtol=1e-2, atol=1e-3)
+
+
+@pytest.mark.parametrize("target", ["opencl", "cuda -arch=sm_75"])
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_attention_of_any_number_of_keys(target: str, is_causal: bool) -> None:
+    gpu_devices.require(target)
+    n = te.var("n")
+    func = attention(2, n, n if is_causal else te.var("m"), 32, "float32", is_causal)
+    built = ls.build(func, target=target)
+    if target != "opencl":  # See rules/gpu/attend.cc.
+        assert built.source("cuda").count("__global__ void") == 1
+    for rows, keys in ((1, 1), (31, 31), (64, 64), (70, 33), (33, 70)):
+        arrays = operands(2, rows, rows if is_causal else keys, 32, "float32")
+        result = np.full_like(arrays[0], np.nan)
+        built(*arrays, result)
+        np.testing.assert_allclose(result, expected(*arrays, is_causal), rtol=1e-4, atol=1e-5)

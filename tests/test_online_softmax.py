@@ -86,6 +86,41 @@ def test_attention_becomes_one_pass(tokens: int, masked: bool, keeps_powers: boo
     assert str(sch.verify().answer) == "same"
 
 
+def test_tiles_of_any_number_of_keys_become_one_pass() -> None:
+    """Maxima of tiles leave out what lies beyond the last key."""
+    n, m = te.size_var("n"), te.size_var("m")
+    a, v = te.placeholder((n, m), name="A"), te.placeholder((m, 8), name="V")
+    t, soft = te.reduce_axis((0, m)), te.nn.softmax(a)
+    mix = te.compute((n, 8), lambda i, d: te.sum(soft[i, t] * v[t, d], axis=t), name="O")
+    sch = tir.Schedule(te.create_prim_func([a, v, mix]))
+    sch.compute_inline("A_softmax")
+    sch.hoist_factor("O")
+    tile, _ = sch.split(sch.get_loops("A_max")[-1], [None, 32])
+    sch.rfactor(tile, 0)
+    rows, steps = [], []
+    for name in ("A_max", "A_exp", "A_exp_sum", "O_sum"):
+        i, *others, last = sch.get_loops(name)
+        inside: list[Any] = []
+        if name != "A_max":
+            last, one = sch.split(last, [None, 32])
+            inside = [one]
+        i0, i1 = sch.split(i, [None, 4])
+        sch.reorder(i0, last, i1, *others, *inside)
+        rows.append(i0)
+        steps.append(last)
+    sch.merge(rows)
+    sch.merge_online(steps)
+    rng = np.random.default_rng(0)
+    for shape in ((5, 33), (3, 64), (1, 1)):
+        x = rng.standard_normal(shape, dtype="float32") * 3
+        w = rng.standard_normal((shape[1], 8), dtype="float32")
+        powers = np.exp(x - x.max(axis=1, keepdims=True))
+        actual = np.full((shape[0], 8), np.nan, "float32")
+        ls.build(sch, target="llvm")(x, w, actual)
+        exact = powers / powers.sum(axis=1, keepdims=True) @ w
+        np.testing.assert_allclose(actual, exact, rtol=1e-4, atol=1e-5)
+
+
 def test_powers_of_two_scale_too() -> None:
     sch = online(attention(32, 8, power=te.exp2), keeps_powers=False)
     assert "T.exp2(top_before" in sch.func.script()

@@ -65,6 +65,10 @@ class AttentionTiler {
     const auto columns = count(schedule_, columns_of(schedule_, stages_.mix));
     if (!width || !columns || *columns < 2 || columns_of(schedule_, stages_.mix).size() != 1)
       return false;
+    // The loop over tiles of keys may have no iteration then, and threads wait in it, which
+    // PoCL 3.1 compiles wrongly; OpenCL says nothing of warps.
+    const bool may_be_empty = !as_int(made_by(schedule_, scores)->shape[stages_.keys]);
+    if (may_be_empty && context_.device.warp_size == 1) return false;
     const auto extent = [&](std::size_t dimension) -> std::int64_t {
       const std::int64_t* known = as_int(made_by(schedule_, scores)->shape[dimension]);
       return known ? *known : largest_tile;

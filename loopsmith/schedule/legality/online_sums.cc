@@ -2,6 +2,7 @@
 #include "loopsmith/schedule/legality/online_sums.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
@@ -228,7 +229,7 @@ OnlineSums::OnlineSums(const Schedule& schedule, BlockRV maximum, LoopRV loop,
   const BlockRealize& realize = schedule.realize(maximum);
   const Substitution units = axes_of_one_value(*realize.block);
   for (Expr& index : reduction_.indices) index = substitute(index, units);
-  terms_ = {substitute(reduction_.sources[0], units)};
+  add_term(substitute(reduction_.sources[0], units));
   for (const LoopRV each : loops_around(schedule, schedule.node(maximum))) {
     const For& inner = schedule.get(each);
     const bool is_inside_loop = is_inside(schedule, schedule.node(each), schedule.node(loop));
@@ -237,7 +238,7 @@ OnlineSums::OnlineSums(const Schedule& schedule, BlockRV maximum, LoopRV loop,
   for (const auto& [axis, value] : values_in_loops(realize)) last_[axis] = substitute(value, last_);
   // Of maxima of parts.
   const NodeId scope = scope_of(schedule, schedule.node(maximum));
-  while (const auto* load = terms_.back().as<BufferLoad>()) {
+  while (const auto* load = terms_.back().value.as<BufferLoad>()) {
     const Handles<BlockRV> writers = writers_of(schedule, scope, load->buffer);
     const auto part = writers.size() == 1 ? reduction_of(schedule.get(writers[0])) : std::nullopt;
     if (!part || part->reducer != reduction_.reducer) return;
@@ -247,8 +248,26 @@ OnlineSums::OnlineSums(const Schedule& schedule, BlockRV maximum, LoopRV loop,
       if (axis->iter_type == IterType::data_par) continue;
       last_[axis->var] = last_value(axis->dom->min, axis->dom->extent);
     }
-    terms_.push_back(substitute(part->sources[0], axes));
+    add_term(substitute(part->sources[0], axes));
   }
+}
+
+/// Where a condition does not hold, a term that is no number of its own, as of a part of a tile, is
+/// left out.
+void OnlineSums::add_term(Expr term) {
+  terms_.push_back({term, true});
+  const auto* choice = term.as<Call>();
+  if (!choice || choice->op != op("if_then_else")) return;
+  const auto* other = choice->args[2].as<FloatImm>();
+  const bool is_least = other && std::isinf(other->value) && other->value < 0;
+  if (is_least) terms_.push_back({choice->args[1], choice->args[0]});
+}
+
+/// True when a condition in terms of axes holds in all instances of the block.
+bool OnlineSums::holds_in(const Expr& condition, BlockRV block) const {
+  Analyzer analyzer;
+  for (const auto& axis : schedule_.get(block).iter_vars) analyzer.bind(axis->var, axis->dom);
+  return analyzer.can_prove(condition);
 }
 
 const OnlineSums::Kept* OnlineSums::kept_in(const Ptr<Buffer>& buffer) const {
@@ -291,11 +310,12 @@ bool OnlineSums::is_term_so_far(const Expr& value, const std::vector<Expr>& plac
   const Expr x = substitute(value, units);
   std::vector<Expr> element;
   for (const Expr& index : place) element.push_back(substitute(index, units));
-  return std::ranges::any_of(terms_, [&](const Expr& term) {
-    const std::vector<IndexPair> pairs = index_pairs(term, x);
+  return std::ranges::any_of(terms_, [&](const GuardedTerm& term) {
+    const std::vector<IndexPair> pairs = index_pairs(term.value, x);
     std::vector<Expr> own;
     for (const Expr& index : reduction_.indices) own.push_back(with_pairs(index, pairs));
-    if (!are_same(own, element) || !structural_equal(with_pairs(term, pairs), x)) return false;
+    const bool is_it = are_same(own, element) && structural_equal(with_pairs(term.value, pairs), x);
+    if (!is_it || !holds_in(with_pairs(term.condition, pairs), block)) return false;
     return std::ranges::all_of(pairs, [&](const IndexPair& pair) {
       const bool is_of_result = std::ranges::any_of(
           reduction_.indices, [&](const Expr& index) { return index.same_as(pair.first); });

@@ -58,6 +58,13 @@ class OnlineSums {
     int degree = 0;
   };
 
+  /// What the maximum is of where a condition holds, in terms of axes.
+  struct GuardedTerm {
+    Expr value, condition;
+  };
+
+  void add_term(Expr term);
+  bool holds_in(const Expr& condition, BlockRV block) const;
   const Kept* kept_in(const Ptr<Buffer>& buffer) const;
   bool is_term_so_far(const Expr& value, const std::vector<Expr>& place, BlockRV block,
                       LoopRV loop) const;
@@ -68,8 +75,8 @@ class OnlineSums {
   BlockRV maximum_;
   LoopRV loop_;
   KnownReduction reduction_;
-  std::vector<Expr> terms_;  ///< In terms of axes: what the maximum is of, or parts of it.
-  Substitution last_;        ///< Values of axes and loops in the last term of an iteration.
+  std::vector<GuardedTerm> terms_;  ///< What the maximum is of, or parts of it.
+  Substitution last_;               ///< Values of axes and loops in the last term of an iteration.
   std::optional<Op> power_;
   double scale_ = 1;
   std::vector<Sum> sums_;

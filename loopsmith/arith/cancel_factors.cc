@@ -42,6 +42,7 @@ ConstIntBound Simplifier::range_of_difference(Term a, Term b) {
   const std::int64_t least = knowledge_.largest_difference(b, a);
   if (most != ConstIntBound::pos_inf) range.max_value = most;
   if (least != ConstIntBound::pos_inf) range.min_value = -least;
+  if (terms_[a].kind != Kind::mul || terms_[b].kind != Kind::mul) return range;
   const Factors first = factors_of(terms_, a), second = factors_of(terms_, b);
   const Factors common = common_factors(first, second);
   const Factors x = without(first, common), y = without(second, common);

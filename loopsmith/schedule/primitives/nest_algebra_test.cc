@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // peel, shift, skew, distribute, merge_siblings, sink_if, hoist_if, reorder_statements,
 // normalize_nest: what they make, and what they refuse.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "loopsmith/ir/script_printer.h"
@@ -73,6 +74,22 @@ for i in range(n):
   Schedule sch(before);
   const auto parts = peel(sch, get_loop(sch, "i"), 1, 1);
   EXPECT_EQ(to_string(sch.get(parts[1]).body), "B[i] = A[i - 1] + A[i + 1]");
+}
+
+TEST(peel, tells_axes_of_any_order_their_values) {
+  for (const std::string_view axis : {"opaque", "scan", "spatial", "reduce"}) {
+    const auto before = program(vectors, fmt::format(R"(
+for i in range(10):
+    with T.block("B"):
+        v = T.axis.{}(10, i)
+        B[v] = T.Select(v > 0, B[T.max(v - 1, 0)], T.float32(0)) + A[v]
+)",
+                                                     axis));
+    Schedule sch(before);
+    const auto parts = peel(sch, get_loop(sch, "i"), 1, 0);
+    parallel_scan(sch, parts[1], 4);
+    expect_result(sch, before);
+  }
 }
 
 TEST(peel, decides_values_that_a_part_shares) {

@@ -103,7 +103,7 @@ Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For
     for (std::size_t i = 0; i < node.iter_values.size(); ++i) {
       const Ptr<IterVar>& axis = node.block->iter_vars[i];
       const bool is_axis = node.iter_values[i].same_as(part.loop_var) && axis->dom &&
-                           axis->iter_type == IterType::data_par;
+                           (axis->iter_type != IterType::comm_reduce || !node.block->init);
       if (!is_axis) continue;
       const DataType type = axis->var->dtype;
       const Range values{.min = cast(type, part.min), .extent = cast(type, part.extent)};

@@ -225,3 +225,15 @@ def test_the_command_tells_its_version():
 def test_only_schedules_are_verified(program: Path):
     with pytest.raises(AssertionError, match=r"is no schedule\n *hint: name a schedule: FILE:NAME"):
         loopsmith("verify", f"{program}:func")
+
+
+def test_a_report_reads_conditions_of_any_length():
+    count = 36  # Each array is compared with each other.
+    names = [f"B{number}" for number in range(count)]
+    buffers = "".join(f', {name}: T.Buffer((16,), "float32")' for name in names)
+    stores = "".join(f"        {name}[i] = A[i]\n" for name in names)
+    source = (
+        f'@T.prim_func\ndef main(A: T.Buffer((16,), "float32"){buffers}):\n'
+        f"    for i in range(16):\n{stores}"
+    )
+    assert "main" in str(ls.build(ls.from_source(source)).report())

@@ -155,7 +155,8 @@ class _Finder:
 
     def _branch(self, branch: IfThenElse) -> None:
         self._expressions(branch.condition)
-        holds = self.value(branch.condition)
+        # Outside of kernels, no lanes part.
+        holds = self.value(branch.condition) if self.threads else None
         for case, mask in ((branch.then_case, holds), (branch.else_case, None)):
             if case is None:
                 continue

@@ -133,8 +133,11 @@ void Simplifier::set_rules() {
     Edit edit(node);
     edit.set(&AttrStmt::value, simple(node.value));
     const std::int64_t* extent = as_int(edit.now().value);
-    if (extent && *extent > 0) analyzer_.bind(axis->var, range(0, edit.now().value), true);
-    edit.set(&AttrStmt::body, rewrite_(node.body));
+    // Another mark of the axis may start more of them.
+    const Ptr<Var>& thread = axis->var;
+    const Expr is_started =
+        extent ? 0 <= thread && thread < int_imm(thread->dtype, *extent) : Expr(true);
+    edit.set(&AttrStmt::body, under(is_started, node.body));
     return std::move(edit).done();
   });
   rewrite_.on<SeqStmt>([this](const SeqStmt& node) -> Stmt {

@@ -30,11 +30,12 @@ TEST_F(Simplify, uses_conditions_around) {
 TEST_F(Simplify, knows_how_many_threads_a_mark_starts) {
   const Ptr<IterVar> axis =
       make(IterVar{.var = i, .iter_type = IterType::thread_index, .thread_tag = "threadIdx.x"});
-  const auto started = [&](const Stmt& body) {
-    return make(AttrStmt{.node = axis, .attr_key = "thread_extent", .value = 8, .body = body});
+  const auto started = [&](const Expr& count, const Stmt& body) {
+    return make(AttrStmt{.node = axis, .attr_key = "thread_extent", .value = count, .body = body});
   };
-  const Stmt once = store(a, f(1), {i});
-  EXPECT_TRUE(same(simplified(started(if_then(i < 12, once))), started(once)));
+  const Stmt once = store(a, f(1), {i}), some = if_then(i < 12, once);
+  EXPECT_TRUE(same(simplified(seq({started(8, some), started(n, some)})),
+                   seq({started(8, once), started(n, some)})));
 }
 
 TEST_F(Simplify, puts_the_value_of_a_unit_loop_in_place) {

@@ -303,6 +303,9 @@ class ReductionWriter {
       const auto* let = ref.as<LetStmt>();
       if (loop && !uses_any_of(loop->loop_var, variables_)) others.push_back(loop->loop_var);
       if (let) others.push_back(let->var);
+      if (const auto* realize = ref.as<BlockRealize>()) {
+        for (const Ptr<IterVar>& axis : realize->block->iter_vars) others.push_back(axis->var);
+      }
     }
     for (const Expr& condition : arith::conjuncts(reduction_.realize->predicate)) {
       const bool is_of_reduction = uses_any_of(condition, variables_);

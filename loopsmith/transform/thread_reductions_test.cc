@@ -161,5 +161,25 @@ def main(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
   EXPECT_EQ(script(thread_reductions(func)).find("C_all"), std::string::npos);
 }
 
+TEST(thread_reductions, leave_results_that_have_no_terms) {
+  // A launch of rows from the fourth on has nothing to do; the axis of a block around says which.
+  const auto func = parse_function(R"(@T.prim_func
+def main(A: T.Buffer((8, 32), "float32"), C: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("row"):
+            vi = T.axis.spatial(8, i)
+            for x in T.thread_binding(1, thread="blockIdx.x"):
+                for t in T.thread_binding(32, thread="threadIdx.x"):
+                    with T.block("C"):
+                        v = T.axis.spatial(1, x)
+                        vk = T.axis.reduce(32, t)
+                        T.where(vi * 16 + t < 40)
+                        with T.init():
+                            C[vi] = T.float32(0)
+                        C[vi] = C[vi] + A[vi, vk]
+)");
+  interp::assert_same(func, thread_reductions(func));
+}
+
 }  // namespace
 }  // namespace loopsmith

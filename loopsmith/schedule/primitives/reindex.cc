@@ -65,6 +65,16 @@ std::optional<BlockRV> neighbour(const Schedule& schedule, const ReindexPlan& pl
   return reader == readers.end() ? std::nullopt : std::optional(*reader);
 }
 
+/// True when a condition decides, inside of a statement, whether the block runs.
+bool is_under_condition(const Schedule& schedule, BlockRV block, NodeId inside) {
+  for (NodeId at = schedule.at(schedule.node(block)).parent; at != inside && at != no_node;
+       at = schedule.at(at).parent) {
+    const auto* branch = schedule.as<IfThenElse>(at);
+    if (branch && !is_const_int(branch->condition, 1)) return true;
+  }
+  return false;
+}
+
 /// Puts the copy into the loops that the block shares with others that use the buffer, for the
 /// values that axes have there; false where some axis is neither told by these loops nor free of
 /// them.
@@ -80,6 +90,8 @@ bool copy_in_shared_loops(const Schedule& schedule, ReindexPlan& plan) {
   plan.place = std::get<CopyPlace>(place);
   const BlockRealize& realize = schedule.realize(plan.block);
   if (!is_const_int(realize.predicate, 1)) return false;
+  // Values of axes beyond their domains would be copied, too.
+  if (is_under_condition(schedule, plan.block, plan.place.around)) return false;
   for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
     const auto& axis = realize.block->iter_vars[i];
     const auto place_of =

@@ -275,6 +275,21 @@ TEST(reindex, copies_no_elements_that_a_loop_steps_over) {
   expect_sound(filled, func);
 }
 
+TEST(reindex, copies_nothing_for_iterations_that_a_condition_leaves_out) {
+  Schedule sch(program(R"((A: T.Buffer((2, 2)), B: T.Buffer((2, 2))):
+    for i in range(2):
+        with T.block("A"):
+            vi = T.axis.spatial(2, i)
+            A[vi, vi] = T.float32(1)
+        if i < 1:
+            with T.block("B"):
+                vi = T.axis.spatial(1, i)
+                B[vi, vi] = A[vi, vi]
+)"));
+  EXPECT_EQ(error_of([&] { reindex(sch, get_block(sch, "B"), first_read); }),
+            "nest_stands_alone: reindex: block A uses buffer A inside the nest of block B");
+}
+
 TEST(reindex, copies_no_variables) {
   Schedule sch(program(R"((A: T.Buffer((8,)), B: T.Buffer((8,))):
     x: T.float32 = A[0]

@@ -72,7 +72,7 @@ Bytes bytes_of(const Ptr<Buffer>& buffer) {
 Stmt with_overlap_check(const PrimFunc& func, const Stmt& scheduled) {
   if (func.attrs.get_int("tir.noalias", 0) != 0) return scheduled;
   const Touched touched(func.body);
-  Expr are_apart = true;
+  Expr are_apart;  // A bit: to join that of many pairs takes no branches.
   for (std::size_t i = 0; i < func.buffer_map.size(); ++i) {
     for (std::size_t k = 0; k < i; ++k) {
       const Ptr<Buffer>&a = func.buffer_map[i], &b = func.buffer_map[k];
@@ -81,13 +81,17 @@ Stmt with_overlap_check(const PrimFunc& func, const Stmt& scheduled) {
       const bool is_written = touched.written.contains(first) || touched.written.contains(second);
       if (!is_written || !touched.used.contains(first) || !touched.used.contains(second)) continue;
       const Bytes x = bytes_of(a), y = bytes_of(b);
-      are_apart = are_apart && (x.end <= y.begin || y.end <= x.begin);
+      const Expr is_apart =
+          call(i32, op("bitwise_or"), {cast(i32, x.end <= y.begin), cast(i32, y.end <= x.begin)});
+      are_apart =
+          are_apart.defined() ? call(i32, op("bitwise_and"), {are_apart, is_apart}) : is_apart;
     }
   }
-  if (is_const_int(are_apart, 1)) return scheduled;
+  if (!are_apart.defined()) return scheduled;
   const Stmt apart = make(AttrStmt{.attr_key = "tir.noalias", .value = true, .body = scheduled});
-  return make(IfThenElse{
-      .condition = are_apart, .then_case = apart, .else_case = clone_with(func.body, {})});
+  return make(IfThenElse{.condition = are_apart != int_imm(i32, 0),
+                         .then_case = apart,
+                         .else_case = clone_with(func.body, {})});
 }
 
 }  // namespace loopsmith

@@ -21,11 +21,11 @@ bool runs_in_threads(const For& loop) {
   return thread_axis_of(loop) != ThreadAxis::virtual_thread;
 }
 
-bool has_update(const Stmt& stmt) {
+bool has_update(const For& loop) {
   bool found = false;
-  pre_order_visit(stmt, [&](const Ref& ref) {
+  pre_order_visit(loop.body, [&](const Ref& ref) {
     const auto* store = ref.as<BufferStore>();
-    found = found || (store && atomic_update_of(*store));
+    found = found || (store && atomic_update_in(loop, *store));
     return !found && !is_expr(*ref.get());
   });
   return found;
@@ -56,9 +56,7 @@ void find_updates(const For& loop, const Stmt& nest, const std::vector<Ptr<Buffe
 Ptr<PrimFunc> make_updates_atomic(const Ptr<PrimFunc>& func) {
   Stores updates;
   std::vector<Ptr<Buffer>> allocated;
-  const auto may_update = [](const For& loop) {
-    return runs_in_threads(loop) && has_update(loop.body);
-  };
+  const auto may_update = [](const For& loop) { return runs_in_threads(loop) && has_update(loop); };
   each_loop_alone(func->body, may_update, [&](const For& loop, const Stmt& nest) {
     if (allocated.empty()) allocated = allocated_buffers(func->body);
     find_updates(loop, nest, allocated, updates);

@@ -238,7 +238,9 @@ bool Coverage::has_the_form() {
     for (const Ptr<Var>& variable : moving_variables(index)) {
       if (same.contains(variable)) continue;
       const For* loop = loop_around_write(variable);
-      const auto steps = loop ? steps_of(write_, variable) : std::nullopt;
+      // What memory says may change until it is read.
+      if (!loop || reads_memory(loop->min) || reads_memory(loop->extent)) return false;
+      const auto steps = steps_of(write_, variable);
       if (!steps) return false;
       const auto matches = [&](const Ptr<Var>& other) {
         const auto* inner = table_.definition(other)->stmt.as<For>();

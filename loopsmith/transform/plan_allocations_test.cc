@@ -92,6 +92,16 @@ TEST_F(PlanAllocations, knows_elements_that_lie_apart) {
   EXPECT_FALSE(moves(j * 2, k * 2, 4, j + i < n, k + i < n + 1));
 }
 
+TEST_F(PlanAllocations, knows_no_elements_whose_number_may_change) {
+  // Rows grow between the loop that fills them and the one that reads them.
+  const Ptr<Buffer> length = decl_buffer({1}, i32, "length");
+  const Expr count = load(length, {0});
+  const Stmt fill = for_loop(j, 0, count, store(t, f(0), {i, j * 2}));
+  const Stmt grow = store(length, count + 1, {0});
+  const Stmt use = for_loop(k, 0, count, store(b, load(t, {i, k * 2}), {i, k}));
+  EXPECT_FALSE(moves_into(seq({fill, grow, use})));
+}
+
 TEST_F(PlanAllocations, knows_writes_that_one_iteration_of_a_loop_does) {
   const Ptr<Var> once = var("once");
   const Stmt row = for_loop(j, 0, 8, store(t, load(a, {i, j}), {i, j}));

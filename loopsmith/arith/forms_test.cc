@@ -82,6 +82,9 @@ TEST_F(Forms, whole_logarithms_have_bounds) {
   EXPECT_EQ(simple(logarithm(op("ceil"), y) <= 3), "1");
   EXPECT_EQ(simple(logarithm(op("ceil"), y) >= 2), "1");
   EXPECT_NE(simple(logarithm(op("floor"), y) == 3), "0");
+  // What is not 0 is true.
+  const Expr whole = call(op("floor"), {call(op("log2"), {cast(f64, x)})});
+  EXPECT_EQ(analyzer.const_int_bound(cast(boolean, whole)), (ConstIntBound{0, 1}));
 }
 
 TEST_F(Forms, quotients_and_remainders_by_sizes_join) {

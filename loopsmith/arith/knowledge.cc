@@ -116,11 +116,9 @@ ConstIntBound Knowledge::derive_bound(Term term) {
     case Kind::select:
     case Kind::if_then_else: return unite(bound(node.b), bound(node.c));
     case Kind::cast: {
-      if (!terms.type(node.a).is_integer()) {
-        return intersect(all_of(node.type), bound_of_whole_logarithm(node.a));
-      }
       const ConstIntBound all = all_of(node.type);
-      const ConstIntBound value = a();
+      const ConstIntBound value =
+          terms.type(node.a).is_integer() ? a() : bound_of_whole_logarithm(node.a);
       return is_within(value, all) ? value : all;
     }
     case Kind::ramp: {
@@ -156,7 +154,7 @@ ConstIntBound Knowledge::bound_of_whole_logarithm(Term term) {
   }
   if (of.min_value < 1 || of.max_value > largest) return {};
   const auto floor_of = [](std::int64_t value) {
-    return std::int64_t{std::bit_width(static_cast<std::uint64_t>(value))} - 1;
+    return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(value))) - 1;
   };
   const auto rounding = [&](std::int64_t value) {
     return ceiled == Term::none || value == 1 ? floor_of(value) : floor_of(value - 1) + 1;

@@ -238,7 +238,7 @@ bool Coverage::has_the_form() {
     for (const Ptr<Var>& variable : moving_variables(index)) {
       if (same.contains(variable)) continue;
       const For* loop = loop_around_write(variable);
-      // What memory says may change until it is read.
+      // Ends that are read from a buffer may be others when it is read.
       if (!loop || reads_memory(loop->min) || reads_memory(loop->extent)) return false;
       const auto steps = steps_of(write_, variable);
       if (!steps) return false;

@@ -310,3 +310,18 @@ for i, j in T.grid({rows}, n):
 
     parameters = "C: T.Buffer((1,), 'int32'), n: T.int32, m: T.int32"
     assert outcome(parameters, body, join) == expected
+
+
+def test_peeled_parts_give_the_init_of_nothing_once():
+    body = """
+for i in range(2):
+    for j in range(n):
+        with T.block("b"):
+            vi, vj = T.axis.remap("RR", [i, j])
+            with T.init():
+                C[0] = 1
+            C[0] = 1
+    C[0] = C[0] + 1
+"""
+    parameters = "C: T.Buffer((1,), 'int32'), n: T.int32"
+    assert outcome(parameters, body, lambda sch: sch.peel("i", 1)) == "same"

@@ -31,8 +31,9 @@ std::vector<const Block*> blocks_without_start(const Schedule& schedule, LoopRV 
         if (axis.iter_type != IterType::comm_reduce || !values || !first) continue;
         never_starts = never_starts || *first < values->first || *first > values->second;
       }
-      // Where there is nothing to reduce, the init is given all the same.
-      if (realize->block->init && never_starts && !may_reduce_nothing(*realize->block)) {
+      // Where there is nothing to reduce, the init is given all the same, by the first part alone.
+      const bool may_be_first = first_iteration == 0 && may_reduce_nothing(*realize->block);
+      if (realize->block->init && never_starts && !may_be_first) {
         found.push_back(realize->block.get());
       }
     }

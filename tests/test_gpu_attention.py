@@ -187,3 +187,22 @@ def test_attention_of_any_number_of_keys(target: str, is_causal: bool) -> None:
         result = np.full_like(arrays[0], np.nan)
         built(*arrays, result)
         np.testing.assert_allclose(result, expected(*arrays, is_causal), rtol=1e-4, atol=1e-5)
+
+
+def test_attention_of_single_numbers() -> None:
+    """Scores that are one product each have no loop to cut into tiles."""
+    gpu_devices.require("opencl")
+    q = te.placeholder((2, 64, 1), "float32", name="Q")
+    k = te.placeholder((2, 128, 1), "float32", name="K")
+    v = te.placeholder((2, 128, 16), "float32", name="V")
+    r, t = te.reduce_axis((0, 1), name="r"), te.reduce_axis((0, 128), name="t")
+    scores = te.compute((2, 64, 128), lambda b, i, j: te.sum(q[b, i, r] * k[b, j, r], axis=r))
+    soft = te.nn.softmax(scores)
+    out = te.compute((2, 64, 16), lambda b, i, j: te.sum(soft[b, i, t] * v[b, t, j], axis=t))
+    module = ls.build(te.create_prim_func([q, k, v, out]), target="opencl")
+    rng = np.random.default_rng(2)
+    x, y, z = (rng.random(n, "float32") for n in ((2, 64, 1), (2, 128, 1), (2, 128, 16)))
+    actual = np.full((2, 64, 16), np.nan, "float32")
+    module(x, y, z, actual)
+    powers = np.exp(x * y.swapaxes(-1, -2))
+    np.testing.assert_allclose(actual, powers / powers.sum(-1, keepdims=True) @ z, rtol=2e-3)

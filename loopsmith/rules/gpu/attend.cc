@@ -63,8 +63,10 @@ class AttentionTiler {
     const BlockRV scores = stages_.scores.block;
     const auto width = count(schedule_, loops_of(schedule_, scores).reduction);
     const auto columns = count(schedule_, columns_of(schedule_, stages_.mix));
-    if (!width || !columns || *columns < 2 || columns_of(schedule_, stages_.mix).size() != 1)
+    if (!width || *width < 2 || !columns || *columns < 2 ||
+        columns_of(schedule_, stages_.mix).size() != 1) {
       return false;
+    }
     // The loop over tiles of keys may have no iteration then, and threads wait in it, which
     // PoCL 3.1 compiles wrongly; OpenCL says nothing of warps.
     const bool may_be_empty = !as_int(made_by(schedule_, scores)->shape[stages_.keys]);

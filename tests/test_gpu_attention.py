@@ -100,6 +100,25 @@ def test_attention_is_one_kernel(target: str, case: tuple[Any, ...]) -> None:
         )
 
 
+@gpu_devices.both
+def test_attention_of_doubles_fits_into_shared_memory(target: str) -> None:
+    gpu_devices.require(target)
+    q = te.placeholder((2, 64, 16), "float64")
+    k, v = (te.placeholder((2, 128, 16), "float64") for _ in range(2))
+    r, t = te.reduce_axis((0, 16)), te.reduce_axis((0, 128))
+    scores = te.compute((2, 64, 128), lambda b, i, j: te.sum(q[b, i, r] * k[b, j, r], axis=r))
+    soft = te.nn.softmax(scores)
+    out = te.compute((2, 64, 16), lambda b, i, d: te.sum(soft[b, i, t] * v[b, t, d], axis=t))
+    built = ls.build(te.create_prim_func([q, k, v, out]), target=target)
+    arrays = operands(2, 64, 128, 16, "float64")
+    actual = np.full((2, 64, 16), np.nan)
+    built(*arrays, actual)
+    powers = np.einsum("bid,bjd->bij", *arrays[:2])
+    powers = np.exp(powers - powers.max(-1, keepdims=True))
+    exact = powers / powers.sum(-1, keepdims=True) @ arrays[2]
+    np.testing.assert_allclose(actual, exact, rtol=1e-9)
+
+
 def test_attention_of_any_number_of_rows_is_one_kernel() -> None:
     gpu_devices.require("opencl")
     built = ls.build(attention(2, te.var("n"), 64, 32, "float32", False), target="opencl")

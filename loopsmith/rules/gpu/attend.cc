@@ -84,7 +84,10 @@ class AttentionTiler {
           tile, std::bit_floor(static_cast<std::uint64_t>(extent(stages_.rows))));
       keys_ = std::min(tile, power_of_two(extent(stages_.keys) / 2, threads_of_axis, tile));
       const std::int64_t operands = rows_ * *width + keys_ * (*width + gap_of(bytes) + *columns);
-      const std::int64_t made = sizeof(float) * (2 * rows_ * keys_ + 8 * rows_);
+      // Scores and powers, parts of rows for each thread, and what is known of rows.
+      const std::int64_t made =
+          made_by(schedule_, scores)->dtype.bytes() *
+          (2 * rows_ * keys_ + 2 * threads_of_axis * threads_of_axis + 6 * rows_);
       // What a thread holds of the results stays in registers.
       const bool fits =
           rows_ >= threads_of_axis && rows_ * *columns <= 64 * threads_of_axis * threads_of_axis;

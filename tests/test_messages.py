@@ -291,6 +291,8 @@ def test_a_library_that_nobody_exported_is_refused(tmp_path: Path):
 UNQUOTED = {
     # A rule gives up by it, and another one is asked.
     "block_is_product",
+    "powers_are_rounded",
+    "product_is_of_a_warp",
     # Reached from C++ alone: Python's functions do not allow the call.
     "handles_are_that_many",
     "script_is_function",

@@ -398,8 +398,8 @@ def test_options_of_unrolling():
         return lowered.script().count("for "), whole.script().count("for ")
 
     assert (loops(3), loops(16)) == ((1, 1), (0, 0))
-    with pytest.raises(AttributeError, match=r"'tir.UnrollLoop'\]\['auto_max_extent'\] is not pro"):
-        tvm.transform.PassContext(config={"tir.UnrollLoop": {"auto_max_extent": 2}})
+    with pytest.raises(AttributeError, match=r"'tir.UnrollLoop'\]\['auto_max_size'\] is not pro"):
+        tvm.transform.PassContext(config={"tir.UnrollLoop": {"auto_max_size": 2}})
 
 
 @T.prim_func

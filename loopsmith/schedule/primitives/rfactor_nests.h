@@ -7,6 +7,7 @@
 #include <string>
 
 #include "loopsmith/arith/reducers.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/refusal.h"
 #include "loopsmith/schedule/schedule.h"
 

@@ -9,6 +9,7 @@
 #include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/schedule/schedule_error.h"
 #include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/schedule/testing/semantics.h"
 
 namespace loopsmith::schedule_testing {
 

@@ -9,6 +9,7 @@
 #include "loopsmith/schedule/legality/testing/wrong_steps.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/programs.h"
+#include "loopsmith/schedule/testing/semantics.h"
 #include "loopsmith/schedule/testing/sound.h"
 
 namespace loopsmith {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/rewrites/pointer_caches.h"
 
+#include "loopsmith/schedule/conditions.h"
+
 namespace loopsmith {
 namespace {
 

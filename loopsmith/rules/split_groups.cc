@@ -7,6 +7,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/look_up.h"
 #include "loopsmith/rules/packing.h"
+#include "loopsmith/rules/strategy.h"
 #include "loopsmith/rules/subject.h"
 #include "loopsmith/schedule/primitives/cache_write.h"
 #include "loopsmith/schedule/primitives/transform_block_layout.h"

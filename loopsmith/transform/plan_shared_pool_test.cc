@@ -2,6 +2,7 @@
 #include "loopsmith/transform/plan_shared_pool.h"
 
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/script/parse.h"
 #include "loopsmith/transform/testing/functions.h"
 #include "loopsmith/transform/thread_axes.h"

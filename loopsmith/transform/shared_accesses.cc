@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/ir/memory_scope.h"
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 
 namespace loopsmith {

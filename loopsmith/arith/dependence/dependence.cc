@@ -78,22 +78,51 @@ void ask_permuted(const Analysis& analysis, const Dependence& dependence,
   }
 }
 
-/// True when both accesses have an index that is the iteration of that loop around them and nothing
-/// else: what they touch both, they touch in one and the same iteration.
-bool meet_in_one_iteration(const Analysis& analysis, int source, int before, int sink, int after) {
-  const Access &one = analysis.access(source), &other = analysis.access(sink);
-  const bool is_indexed =
-      !one.whole && !other.whole && one.buffer && one.buffer.same_as(other.buffer);
-  if (!is_indexed || one.index.size() != other.index.size()) return false;
-  const dependence::Symbol first = analysis.loop(before).iterator;
-  const dependence::Symbol second = analysis.loop(after).iterator;
-  for (std::size_t d = 0; d < one.index.size(); ++d) {
-    const auto &mine = one.index[d], &theirs = other.index[d];
-    if (!mine || !theirs || mine->terms.size() != 1 || theirs->terms.size() != 1) continue;
-    const bool is_alike = mine->constant == theirs->constant &&
-                          mine->terms[0].coefficient == theirs->terms[0].coefficient;
-    if (is_alike && mine->terms[0].symbol == first && theirs->terms[0].symbol == second)
-      return true;
+/// Loops that are to be one loop, by number: one around the first access, one around the second.
+using MergedLoops = std::vector<std::pair<int, int>>;
+
+/// True when intervals prove that the second access never meets, in an earlier iteration of the
+/// innermost merged loops, what the first accesses; iterations of the others, and of loops around
+/// both, are the same. In a dimension where the indices differ by c*(x - y) + r, for iterations x
+/// and y, accesses to one element have x - y = -r/c, and -r/c < 1 says that y is not before x.
+bool never_goes_back(const Analysis& analysis, int source, int sink, const MergedLoops& merged) {
+  const Access &first = analysis.access(source), &second = analysis.access(sink);
+  if (!dependence::are_comparable(first, second)) return false;
+  const dependence::Program& program = analysis.program();
+  const auto iterator = [&](int loop) { return analysis.loop(loop).iterator; };
+  const int depth = program.common_depth(first.statement, second.statement);
+  const std::vector<int> around = analysis.loops_of(source, static_cast<std::size_t>(depth));
+  // The symbol with the same value in the source's instance; nullopt where there is none.
+  const auto counterpart = [&](dependence::Symbol symbol) -> std::optional<dependence::Symbol> {
+    for (const auto& [before, after] : merged) {
+      if (symbol == iterator(after)) return iterator(before);
+    }
+    const auto kind = program.symbols[static_cast<std::size_t>(symbol)].kind;
+    const bool is_common = kind == dependence::SymbolKind::parameter ||
+                           std::ranges::find(around, symbol, iterator) != around.end();
+    return is_common ? std::optional(symbol) : std::nullopt;
+  };
+  const dependence::Symbol moved = iterator(merged.back().first);
+  for (std::size_t d = 0; d < first.index.size(); ++d) {
+    if (!first.index[d] || !second.index[d]) continue;
+    const std::int64_t factor = first.index[d]->coefficient(moved);
+    const bool is_alike = factor != 0 && factor != INT64_MIN &&
+                          second.index[d]->coefficient(iterator(merged.back().second)) == factor;
+    if (!is_alike) continue;
+    // Of the rest r, what has one value in both instances, and what the second has alone.
+    std::optional<dependence::Linear> shared = *first.index[d];
+    dependence::Linear alone;
+    for (const dependence::Term& term : second.index[d]->terms) {
+      if (const auto same = counterpart(term.symbol)) {
+        if (shared) shared = dependence::sum(*shared, {0, {{*same, term.coefficient}}}, -1);
+      } else {
+        alone.terms.push_back(term);
+      }
+    }
+    if (!shared) continue;
+    alone.constant = second.index[d]->constant;
+    const ConstIntBound rest = arith::subtract(program.range(*shared), program.range(alone));
+    if (factor > 0 ? rest.min_value > -factor : rest.max_value < -factor) return true;
   }
   return false;
 }
@@ -262,6 +291,7 @@ DependenceAnswer Dependences::mergeable(std::span<const Ptr<Var>> first,
     if (source < 0 || sink < 0) continue;
     // The sink's iteration would come before the source's.
     std::vector<Relation> relations;
+    MergedLoops merged;
     const int count = static_cast<int>(before.size());
     for (int k = 0; k < count; ++k) {
       const auto at = static_cast<std::size_t>(k);
@@ -270,8 +300,8 @@ DependenceAnswer Dependences::mergeable(std::span<const Ptr<Var>> first,
         break;
       }
       relations.push_back({source + k, sink + k, Order::greater});
-      if (!meet_in_one_iteration(*analysis_, dependence.source, before[at], dependence.sink,
-                                 after[at])) {
+      merged.emplace_back(before[at], after[at]);
+      if (!never_goes_back(*analysis_, dependence.source, dependence.sink, merged)) {
         query.ask(ordered(dependence), relations);
       }
       relations.back().order = Order::equal;

@@ -14,7 +14,6 @@ get_property(floors GLOBAL PROPERTY LOOPSMITH_FLOORS)
 # NumPy's headers alone: its arrays are read where they lie.
 target_link_libraries(_core PRIVATE ${floors} Python::NumPy)
 target_include_directories(_core PRIVATE ${PROJECT_SOURCE_DIR}/python)
-target_compile_definitions(_core PRIVATE LOOPSMITH_VERSION="${PROJECT_VERSION}")
 target_compile_options(_core PRIVATE ${LOOPSMITH_WARNINGS})
 loopsmith_join_sources(_core)
 loopsmith_precompile(_core bindings.h)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopsmith.tuning.machine import BUILD_DEFAULTS, lock_of, target_key
+from loopsmith.tuning.machine import target_key
 from loopsmith.tuning.records import record_of
 from test_tuning import Clock, matmul, shorter_is_quicker
 
@@ -193,7 +193,7 @@ def test_records_on_the_command_line(tmp_path: Path):
     assert "sch.split" in replayed and "times as quick" in replayed
     locked = ("--numerics", "strict")
     loopsmith("tune", program, "--trials", 2, "--records", tmp_path / "c.db", *locked)
-    strict = target_key("llvm -mcpu=native", {**BUILD_DEFAULTS, **lock_of("strict")})
+    strict = target_key("llvm -mcpu=native", "strict")
     assert all(each.target == strict for each in tuning.Records(tmp_path / "c.db").all())
     tuning.Records(store).add(record_of(won(func, 1e-9), strict))
     assert "times as quick" in loopsmith("replay", store, program, "--repeat", 3, *locked)

@@ -15,6 +15,7 @@
 #include "loopsmith/codegen/source/c_export.h"
 #include "loopsmith/driver/back_ends.h"
 #include "loopsmith/driver/metadata.h"
+#include "loopsmith/driver/release.h"
 #include "loopsmith/ir/json.h"
 #include "loopsmith/runtime/kernel/sources.h"
 #include "loopsmith/support/error.h"
@@ -78,7 +79,8 @@ class Exporter {
       signatures_.push_back(signature_of(*func));
       traces_.push_back(func->attrs.get_string(trace_attribute));
     }
-    metadata_ = metadata_text({request_.target.text(), LOOPSMITH_RELEASE, signatures_, traces_});
+    metadata_ =
+        metadata_text({request_.target.text(), std::string(release()), signatures_, traces_});
     request_.exported = metadata_;
   }
 

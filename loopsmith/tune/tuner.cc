@@ -9,6 +9,7 @@
 #include "loopsmith/schedule/schedule.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/tune/measurement.h"
+#include "loopsmith/tune/records.h"
 #include "loopsmith/tune/search.h"
 #include "loopsmith/tune/spaces/fixed_order.h"
 #include "loopsmith/tune/spaces/generated.h"
@@ -267,6 +268,27 @@ class Tuner {
   std::vector<Tried> quickest_;
 };
 
+/// What is found outlives a file that cannot take it at the end.
+Best search_and_record(const Ptr<PrimFunc>& func, const StartedSpace& space,
+                       const SearchOptions& options) {
+  std::optional<Records> records;
+  if (!options.records.empty()) records.emplace(options.records);
+  Best best = Tuner(func, space, options).run();
+  if (!records || !best.is_quicker()) return best;
+  try {
+    Record record =
+        record_of(func, best.schedule, target_key(options.target, options.build, options.numerics));
+    record.seconds = best.seconds;
+    record.default_seconds = best.default_seconds;
+    record.check = best.is_checked ? "compared with the program without a schedule"
+                                   : "compared with the default schedule";
+    records->add(record);
+  } catch (const UserError& error) {
+    best.record_failure = error.what();
+  }
+  return best;
+}
+
 }  // namespace
 
 bool Best::is_quicker() const {
@@ -281,7 +303,7 @@ bool Best::is_quicker() const {
 Best search(const Ptr<PrimFunc>& func, const SearchOptions& options) {
   require_processor(options.target);
   const StartedSpace space = options.space ? space_of(options.space) : own_space(func, options);
-  return Tuner(func, space, options).run();
+  return search_and_record(func, space, options);
 }
 
 Best search(const tir::Schedule& schedule, const SearchOptions& options) {
@@ -293,7 +315,7 @@ Best search(const tir::Schedule& schedule, const SearchOptions& options) {
     if (more) more(drawn);
   };
   const Ptr<IRModule>& original = schedule.engine().original();
-  return Tuner(Schedule(original, 1).func(), {space, !more}, options).run();
+  return search_and_record(Schedule(original, 1).func(), {space, !more}, options);
 }
 
 }  // namespace loopsmith::tune

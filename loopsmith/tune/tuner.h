@@ -9,6 +9,7 @@
 #include "loopsmith/driver/build.h"
 #include "loopsmith/driver/schedule.h"
 #include "loopsmith/runtime/ndarray.h"
+#include "loopsmith/tune/numerics.h"
 
 namespace loopsmith::tune {
 
@@ -19,13 +20,6 @@ using Decision = std::pair<std::string, Argument>;
 /// decide is drawn.
 using Mutator =
     std::function<std::vector<Decision>(const std::vector<Decision>& decided, std::uint64_t seed)>;
-
-/// Which results a schedule has to give.
-enum class Numerics {
-  free,          ///< Those of the program, but for rounding.
-  strict,        ///< Those of the program as it is written, to the bit.
-  reproducible,  ///< To the bit those of one order of each reduction, which is quick everywhere.
-};
 
 /// What a search is given. All may be left out.
 struct SearchOptions {
@@ -52,6 +46,9 @@ struct SearchOptions {
   /// Measures: seconds of some calls of a scheduled function; it throws a UserError where that
   /// fails. None: child processes of this one, which compare results, too.
   std::function<std::vector<double>(const Ptr<PrimFunc>&)> runner = {};
+  /// A file of records (`tune/records.h`), which takes the schedule if it is quicker than the
+  /// default one; empty: none.
+  std::string records = {};
 };
 
 /// A candidate that was tried.
@@ -73,6 +70,7 @@ struct Best {
   /// False where the program as it is written took too long to compare results with it; they are
   /// those of the default schedule in any case.
   bool is_checked = false;
+  std::string record_failure = {};  ///< Why the file of records could not take it.
 
   /// True where `build` without a schedule gives quicker code.
   bool default_is_quicker() const { return default_seconds < seconds; }
@@ -88,8 +86,8 @@ struct Best {
 /// compiled here, and run in child processes of limited time and memory; results are compared with
 /// those of the default schedule, and those of the best with the program as it is written. The same
 /// candidates for the same seed, as far as measurements are.
-/// Throws a UserError where arguments cannot be drawn, or no candidate could be measured, and for a
-/// target that is a device.
+/// Throws a UserError where arguments cannot be drawn, no candidate could be measured, or `records`
+/// is no file of records, and for a target that is a device.
 Best search(const Ptr<PrimFunc>& func, const SearchOptions& options = {});
 /// The same of a schedule with samples, which decide anew; `space` comes after its steps.
 Best search(const tir::Schedule& schedule, const SearchOptions& options = {});

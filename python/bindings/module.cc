@@ -2,8 +2,12 @@
 #include "bindings/bindings.h"
 
 #include <cstdlib>
+#include <string>
+
+#include <nanobind/stl/string.h>
 
 #include "bindings/interpreter_lock.h"
+#include "loopsmith/driver/release.h"
 
 namespace {
 
@@ -23,7 +27,7 @@ NB_MODULE(_core, m) {
   nanobind::set_leak_warnings(std::getenv("LOOPSMITH_LEAK_WARNINGS") != nullptr);
   wait_for_threads_at_exit();
   m.doc() = "The C++ library under the package loopsmith.";
-  m.attr("version") = LOOPSMITH_VERSION;
+  m.attr("version") = std::string(loopsmith::release());
   bind_errors(m);
   bind_ir(m);
   bind_ir_walk(m);

@@ -4,6 +4,7 @@
 #include "loopsmith/tune/cost_model.h"
 #include "loopsmith/tune/decisions.h"
 #include "loopsmith/tune/features.h"
+#include "loopsmith/tune/records.h"
 #include "loopsmith/tune/spaces/fixed_order.h"
 #include "loopsmith/tune/spaces/generated.h"
 #include "loopsmith/tune/spaces/generated_gpu.h"
@@ -101,9 +102,41 @@ Ptr<PrimFunc> with_variants(const std::vector<std::pair<Ptr<PrimFunc>, nb::objec
   return tune::with_variants(given);
 }
 
+/// What records are found by, as Python's options have it.
+std::string target_key(const Target& target, const std::string& numerics, bool contract,
+                       std::vector<std::string> fast_math, int num_threads) {
+  const BuildOptions options{.contract = contract, .fast_math = std::move(fast_math)};
+  const auto lock = numerics == "free"     ? tune::Numerics::free
+                    : numerics == "strict" ? tune::Numerics::strict
+                                           : tune::Numerics::reproducible;
+  return tune::target_key(target, options, lock, num_threads);
+}
+
+void bind_records(nb::module_& m) {
+  m.attr("record_format") = tune::record_format;
+  m.def(
+      "record_tables",
+      [] {
+        nb::list tables;
+        for (const char* statement : tune::record_tables) tables.append(statement);
+        return tables;
+      },
+      nb::sig("def record_tables() -> list[str]"),
+      "Return the statements of SQL that make the tables of a file of records.");
+  m.def("machine_name", &tune::machine_name, nb::sig("def machine_name() -> str"),
+        "Return which processor this is, and how many of them.");
+  m.def("target_key", &target_key, nb::arg("target"), nb::arg("numerics"), nb::arg("contract"),
+        nb::arg("fast_math"), nb::arg("num_threads"),
+        nb::sig("def target_key(target: Target, numerics: str, contract: bool, "
+                "fast_math: list[str], num_threads: int) -> str"),
+        "Return what records are of: a target, the machine if that is meant, and options that are "
+        "not\nas they are where nothing is said.");
+}
+
 }  // namespace
 
 void bind_tune(nb::module_& m) {
+  bind_records(m);
   nb::class_<CostModel>(m, "CostModel",
                         "A model of a processor: what scheduled functions cost, without compiling "
                         "them.\nThreads may ask it at once.")

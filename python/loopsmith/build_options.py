@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any, Literal, cast, get_args
 
 from . import _core
@@ -96,3 +97,10 @@ def checked_names(who: str, option: str, values: Any) -> list[str]:
                 hint="pass names as texts",
             )
     return names
+
+
+def allowed_math(who: str, fast_math: bool | str | Sequence[str] | None) -> list[str]:
+    """Return the names that `fast_math` stands for."""
+    if fast_math is None or isinstance(fast_math, bool):
+        return ["all"] if fast_math else []
+    return checked_names(who, "fast_math", fast_math)

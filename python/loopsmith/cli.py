@@ -398,11 +398,11 @@ def replay(
     """Build a program with its record, and measure it beside the default schedule, in turns."""
     from .timing import compare
     from .tuning import Records
-    from .tuning.machine import BUILD_DEFAULTS, lock_of, target_key
+    from .tuning.machine import target_key
 
     lock = checked_numerics("replay", numerics)
     func = entry_of(programs.load_program(program))
-    key = target_key(str(Target(target)), {**BUILD_DEFAULTS, **lock_of(lock)})
+    key = target_key(target, lock)
     record = Records(file).best(func, key)
     if record is None:
         _core.fail(

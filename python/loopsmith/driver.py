@@ -13,10 +13,10 @@ from .argument_errors import explained
 from .build_options import (
     DEFAULT_TARGET,
     Numerics,
+    allowed_math,
     arguments_and_target,
     checked_count,
     checked_list,
-    checked_names,
     checked_numerics,
     target_of,
 )
@@ -218,10 +218,7 @@ def build(
     >>> add = ls.build([A, B])
     >>> add(a, b)
     """
-    if fast_math is None or isinstance(fast_math, bool):
-        allowed = ["all"] if fast_math else []
-    else:
-        allowed = checked_names("build", "fast_math", fast_math)
+    allowed = allowed_math("build", fast_math)
     args, target = arguments_and_target("build", args, target)
     target = target_of("build", target)
     if target.kind == "cuda":

@@ -22,7 +22,6 @@ from .. import _core
 from .._core import PrimFunc, Schedule, Trace
 from ..errors import UserError
 from ..ir import from_json, to_json
-from .machine import machine_name
 from .records import Record, Records, key_of, named_main
 
 WORKLOADS = "database_workload.json"
@@ -107,7 +106,7 @@ def import_database(
             Record(
                 key_of(programs[place]), programs[place].name, to_json(named_main(programs[place])),
                 target, _core.version, json.dumps(trace.as_json()), seconds, math.inf,
-                "imported; not compared", machine or machine_name(),
+                "imported; not compared", machine or _core.machine_name(),
             )
         )  # fmt: skip
     return refused

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._core import PrimFunc
-from .machine import lock_of, target_key
+from .machine import target_key
 from .records import Records
 
 
@@ -28,7 +28,7 @@ def recorded(
         What is compiled for, and how; records of others are not used.
     """
     store = records if isinstance(records, Records) else Records(records)
-    key = target_key(target, {**options, **lock_of(numerics)})
+    key = target_key(target, numerics, **options)
 
     def scheduled(func: PrimFunc) -> PrimFunc:
         if "tir.is_scheduled" in (func.attrs or {}):

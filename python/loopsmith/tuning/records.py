@@ -20,7 +20,6 @@ from ..compiled_program import scheduled_program
 from ..errors import FormatError, UserError
 from ..ir import from_json, structural_equal, structural_hash, to_json
 from .database import Database
-from .machine import machine_name
 from .postgres import SCHEMES, PostgresDatabase
 from .size_tree import tree_from_json
 from .sized import function_of
@@ -28,8 +27,6 @@ from .sized import function_of
 if TYPE_CHECKING:
     from .result import Tuned
     from .sized import TunedSizes
-
-FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -123,16 +120,6 @@ class Record:
 
 
 COLUMNS = ", ".join(f'"{each.name}"' for each in fields(Record))
-TYPES = {"str": "TEXT", "float": "DOUBLE PRECISION"}
-TABLES = (
-    "CREATE TABLE IF NOT EXISTS records (id INTEGER PRIMARY KEY, "
-    + ", ".join(f'"{each.name}" {TYPES[str(each.type)]} NOT NULL' for each in fields(Record))
-    + ")",
-    "CREATE INDEX IF NOT EXISTS keys ON records (key, target)",
-    "CREATE TABLE IF NOT EXISTS trials (id INTEGER PRIMARY KEY, search TEXT NOT NULL, "
-    "program TEXT NOT NULL, trace TEXT NOT NULL, seconds DOUBLE PRECISION)",
-    "CREATE INDEX IF NOT EXISTS searches ON trials (search)",
-)
 
 
 class Records:
@@ -153,9 +140,9 @@ class Records:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.database: Database | PostgresDatabase
         if str(path).startswith(SCHEMES):
-            self.database = PostgresDatabase(str(path), FORMAT, TABLES)
+            self.database = PostgresDatabase(str(path), _core.record_format, _core.record_tables())
         else:
-            self.database = Database(path, FORMAT, TABLES)
+            self.database = Database(path, _core.record_format, _core.record_tables())
 
     def add(self, record: Record) -> None:
         """Write a record. When this returns, it is on the disk."""
@@ -246,7 +233,7 @@ def record_of(best: Tuned, target: str) -> Record:
         seconds=best.seconds,
         default_seconds=best.default_seconds,
         check=best.check,
-        machine=machine_name(),
+        machine=_core.machine_name(),
     )
 
 
@@ -264,5 +251,5 @@ def record_of_sizes(best: TunedSizes, target: str) -> Record:
         seconds=sum(row.weight * row.seconds for row in best.rows) / total,
         default_seconds=sum(row.weight * row.default_seconds for row in best.rows) / total,
         check="compared with the program without a schedule",
-        machine=machine_name(),
+        machine=_core.machine_name(),
     )

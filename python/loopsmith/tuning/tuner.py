@@ -18,7 +18,7 @@ from ..arguments import random_arguments
 from ..build_options import DEFAULT_TARGET, Numerics, checked_numerics
 from .fixed_order import fix_order, ordered
 from .holes import mutated
-from .machine import lock_of, target_key
+from .machine import target_key
 from .model import AnalyticModel, Model
 from .progress import Display, display_of
 from .records import Records, is_written, key_of, record_of, record_of_sizes
@@ -172,7 +172,7 @@ def tune(
     is_strict = numerics != "free"
     order = fix_order if numerics == "reproducible" else None
     options = {"contract": contract, "fast_math": fast_math, "num_threads": num_threads}
-    key = target_key(str(target), {**options, **lock_of(numerics)})
+    key = target_key(target, numerics, contract, fast_math, num_threads)
     target_text = str(target)
     store = Records(records) if isinstance(records, (str, os.PathLike)) else records
 

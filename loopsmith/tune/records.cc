@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/tune/records.h"
+
+#include <fmt/ranges.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+#include <memory>
+#include <utility>
+
+#include "loopsmith/driver/release.h"
+#include "loopsmith/ir/json.h"
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/runtime/thread_pool.h"
+#include "loopsmith/support/error.h"
+#include "loopsmith/support/json.h"
+
+namespace loopsmith::tune {
+namespace {
+
+constexpr int patience_ms = 30'000;  ///< How long who finds the file locked waits.
+
+/// The columns of a record, in the order of the table.
+constexpr std::array<std::pair<const char*, std::string Record::*>, 8> texts = {{
+    {"key", &Record::key},
+    {"name", &Record::name},
+    {"program", &Record::program},
+    {"target", &Record::target},
+    {"version", &Record::version},
+    {"trace", &Record::trace},
+    {"check", &Record::check},
+    {"machine", &Record::machine},
+}};
+constexpr std::array<std::pair<const char*, double Record::*>, 2> numbers = {{
+    {"seconds", &Record::seconds},
+    {"default_seconds", &Record::default_seconds},
+}};
+
+std::string columns() {
+  std::vector<std::string> names;
+  for (const auto& column : texts) names.push_back(fmt::format("\"{}\"", column.first));
+  for (const auto& column : numbers) names.push_back(fmt::format("\"{}\"", column.first));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+[[noreturn]] void fail_of(const std::string& path, std::string_view what) {
+  fail(ErrorKind::format, "records_can_be_used",
+       hint("name a file of records, or one that is not there yet, on a disk with space"), {},
+       "records {}: {}", path, what);
+}
+
+/// A statement of SQL, its values bound one after the other.
+class Query {
+ public:
+  Query(sqlite3* file, const std::string& path, const std::string& sql) : file_(file), path_(path) {
+    sqlite3_stmt* made = nullptr;
+    require_ok(sqlite3_prepare_v2(file, sql.c_str(), -1, &made, nullptr));
+    query_.reset(made);
+  }
+
+  void bind(const std::string& text) {
+    require_ok(sqlite3_bind_text(query_.get(), ++bound_, text.data(), static_cast<int>(text.size()),
+                                 SQLITE_TRANSIENT));
+  }
+  void bind(double number) { require_ok(sqlite3_bind_double(query_.get(), ++bound_, number)); }
+
+  /// Goes to the next row; false after the last one.
+  bool step() {
+    const int status = sqlite3_step(query_.get());
+    if (status != SQLITE_ROW && status != SQLITE_DONE) require_ok(status);
+    return status == SQLITE_ROW;
+  }
+
+  std::string text(int column) const {
+    const auto* bytes = sqlite3_column_text(query_.get(), column);
+    const auto size = static_cast<std::size_t>(sqlite3_column_bytes(query_.get(), column));
+    return bytes ? std::string(reinterpret_cast<const char*>(bytes), size) : std::string();
+  }
+  double number(int column) const { return sqlite3_column_double(query_.get(), column); }
+
+ private:
+  void require_ok(int status) const {
+    if (status != SQLITE_OK) fail_of(path_, sqlite3_errmsg(file_));
+  }
+
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  };
+
+  sqlite3* file_;
+  const std::string& path_;
+  std::unique_ptr<sqlite3_stmt, Finalize> query_ = {};
+  int bound_ = 0;
+};
+
+/// The file, open. Each statement is a transaction.
+class Connection {
+ public:
+  explicit Connection(const std::string& path) : path_(path) {
+    sqlite3* made = nullptr;
+    const int status = sqlite3_open(path.c_str(), &made);
+    file_.reset(made);
+    if (status != SQLITE_OK) fail_of(path, made ? sqlite3_errmsg(made) : "no memory");
+    sqlite3_busy_timeout(made, patience_ms);
+  }
+
+  Query prepare(const std::string& sql) const { return {file_.get(), path_, sql}; }
+  void run(const std::string& sql) const { prepare(sql).step(); }
+  double number(const std::string& sql) const {
+    Query statement = prepare(sql);
+    return statement.step() ? statement.number(0) : 0;
+  }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* file) const { sqlite3_close(file); }
+  };
+
+  const std::string& path_;
+  std::unique_ptr<sqlite3, Close> file_ = {};
+};
+
+std::vector<Record> read(Query& rows) {
+  std::vector<Record> found;
+  while (rows.step()) {
+    Record& record = found.emplace_back();
+    int column = 0;
+    for (const auto& [name, member] : texts) record.*member = rows.text(column++);
+    for (const auto& [name, member] : numbers) record.*member = rows.number(column++);
+  }
+  return found;
+}
+
+/// How a function is called matters to no schedule.
+Ptr<PrimFunc> named_main(const Ptr<PrimFunc>& func) {
+  return with_attr(func, "global_symbol", string_imm("main"));
+}
+
+std::string key_of(const Ptr<PrimFunc>& func) {
+  return to_string(structural_hash(named_main(func)));
+}
+
+}  // namespace
+
+bool Record::is_of(const Ptr<PrimFunc>& func) const {
+  return structural_equal(from_json(program), named_main(func));
+}
+
+bool Record::has_variants() const {
+  return parse_json(trace, "record").find("variants") != nullptr;
+}
+
+tir::Schedule Record::schedule(const Ptr<PrimFunc>& func) const {
+  require(!has_variants(), "record_has_one_schedule",
+          hint("build it from Python: ls.build(func, records=...)"),
+          "the record of {} has several schedules, for ranges of sizes", func->name());
+  tir::Schedule schedule(with_attr(func, "global_symbol", string_imm(name)), 1);
+  try {
+    schedule.apply_json(trace);
+  } catch (const UserError& error) {
+    fail(ErrorKind::format, "record_applies", hint("tune it again, or delete the record"), {},
+         "the record of {} by version {} does not apply any more: {}", func->name(), version,
+         error.what());
+  }
+  return schedule;
+}
+
+Records::Records(std::string path) : path_(std::move(path)) {
+  const Connection file(path_);
+  const auto found = static_cast<int>(file.number("PRAGMA user_version"));
+  if (found == 0 && file.number("SELECT count(*) FROM sqlite_master") == 0) {
+    file.run("BEGIN IMMEDIATE");
+    for (const char* statement : record_tables) file.run(statement);
+    file.run(fmt::format("PRAGMA user_version = {}", record_format));
+    file.run("COMMIT");
+  } else if (found != record_format) {
+    fail_of(path_, fmt::format("its format is {}, expected {}", found, record_format));
+  }
+}
+
+void Records::add(const Record& record) const {
+  const Connection file(path_);
+  Query statement =
+      file.prepare("INSERT INTO records (" + columns() + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  for (const auto& [name, member] : texts) statement.bind(record.*member);
+  for (const auto& [name, member] : numbers) statement.bind(record.*member);
+  statement.step();
+}
+
+std::vector<Record> Records::all() const {
+  const Connection file(path_);
+  Query rows = file.prepare("SELECT " + columns() + " FROM records ORDER BY id");
+  return read(rows);
+}
+
+std::vector<Record> Records::of(const Ptr<PrimFunc>& func, const std::string& target) const {
+  const Connection file(path_);
+  Query rows = file.prepare("SELECT " + columns() +
+                            " FROM records WHERE key = ? AND target = ? ORDER BY seconds");
+  rows.bind(key_of(func));
+  rows.bind(target);
+  std::vector<Record> found = read(rows);
+  std::erase_if(found, [&](const Record& record) { return !record.is_of(func); });
+  return found;
+}
+
+std::string machine_name() {
+  std::string model = "unknown";
+  std::ifstream lines("/proc/cpuinfo");
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("model name")) continue;
+    const std::size_t begin = line.find_first_not_of(" \t", line.find(':') + 1);
+    model = begin == std::string::npos ? "" : line.substr(begin);
+    break;
+  }
+  return fmt::format("{}, {} processors", model, sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+std::string target_key(const Target& target, const BuildOptions& options, Numerics numerics) {
+  const auto& pool = options.runtime.pool;
+  return target_key(target, options, numerics, pool ? pool->num_threads() : 0);
+}
+
+std::string target_key(const Target& target, const BuildOptions& options, Numerics numerics,
+                       int num_threads) {
+  std::string key = target.text();
+  if (key.find("native") != std::string::npos) key += " (" + machine_name() + ")";
+  if (!options.contract) key += ", contract=False";
+  if (!options.default_schedule || numerics != Numerics::free) key += ", default_schedule=False";
+  if (!options.fast_math.empty())
+    key += fmt::format(", fast_math=['{}']", fmt::join(options.fast_math, "', '"));
+  if (num_threads != 0) key += fmt::format(", num_threads={}", num_threads);
+  if (numerics == Numerics::reproducible) key += ", numerics='reproducible'";
+  return key;
+}
+
+Record record_of(const Ptr<PrimFunc>& func, const tir::Schedule& schedule, std::string target) {
+  return {.key = key_of(func),
+          .name = func->name(),
+          .program = to_json(named_main(func)),
+          .target = std::move(target),
+          .version = std::string(release()),
+          .trace = schedule.trace_json(),
+          .machine = machine_name()};
+}
+
+Ptr<PrimFunc> recorded(const Ptr<PrimFunc>& func, const Records& records, const Target& target,
+                       const BuildOptions& options, Numerics numerics) {
+  if (func->attrs.get_int("tir.is_scheduled", 0) != 0) return func;
+  for (const Record& record : records.of(func, target_key(target, options, numerics))) {
+    if (record.has_variants()) continue;
+    const Ptr<PrimFunc> made = record.schedule(func).func();
+    return with_attr(with_attr(made, "tir.is_scheduled", Expr(1)), "global_symbol",
+                     string_imm(func->name()));
+  }
+  return func;
+}
+
+}  // namespace loopsmith::tune

@@ -12,13 +12,13 @@
 #include "loopsmith/arith/data_parameters.h"
 #include "loopsmith/arith/relax.h"
 #include "loopsmith/ir/effects.h"
-#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
-#include "loopsmith/transform/idle_vectors.h"
 #include "loopsmith/transform/loop_body.h"
+#include "loopsmith/transform/loop_rest.h"
 #include "loopsmith/transform/loops.h"
+#include "loopsmith/transform/shorten_loops.h"
 #include "loopsmith/transform/thread_axes.h"
 
 namespace loopsmith {
@@ -29,13 +29,8 @@ constexpr int max_loops_outside = 8;
 /// Bodies that are larger than this are not duplicated.
 constexpr int max_statements_copied = 256;
 
-/// More iterations that are unrolled become a loop in what is left over.
-constexpr std::int64_t max_copies_of_rest = 4;
-
 /// Larger bodies are cut in the main part alone.
 constexpr int max_statements_cut_twice = 16;
-
-using ConditionSet = std::unordered_set<const Object*>;
 
 /// Where the conditions of one loop hold: from each of `low`, up to before each of `high`; from
 /// each of `ends` on, nothing is done.
@@ -94,7 +89,6 @@ class Partitioner {
   Stmt tested(const For& loop);
   Stmt tested_by_vectors(const For& loop);
   Stmt specialize(const For& loop, const Part& part);
-  Stmt shortened(const Stmt& stmt, const Substitution& known);
   Stmt cut_by_others(const For& loop, const Part& part);
 
   Rewriter rewrite_;
@@ -161,35 +155,17 @@ bool guards_all(const Stmt& stmt, const Expr& condition) {
          guards_all(branch->then_case, condition);
 }
 
-/// low < high, or low <= high.
-struct Sides {
-  Expr low, high;
-  bool strict;
-};
-
-/// The sides of a comparison of indices, which is the same whenever it is asked.
-std::optional<Sides> sides_of(const Expr& condition) {
-  Sides sides{.low = nullptr, .high = nullptr, .strict = false};
-  if (const auto* n = condition.as<LT>()) sides = {n->a, n->b, true};
-  if (const auto* n = condition.as<LE>()) sides = {n->a, n->b, false};
-  if (const auto* n = condition.as<GT>()) sides = {n->b, n->a, true};
-  if (const auto* n = condition.as<GE>()) sides = {n->b, n->a, false};
-  const Expr& low = sides.low;
-  if (!low.defined() || !low.dtype().is_index() || !low.dtype().is_scalar()) return std::nullopt;
-  return is_timeless(condition) ? std::optional(sides) : std::nullopt;
-}
-
 /// `condition` holds for all values of inner loops when the loop variable lies between some bounds.
 void Partitioner::consider(const Expr& condition, const For& loop, Part& part) {
   // A mask is worth a cut of its own in what the loop around has left over.
   const bool is_decided = decided_.contains(condition.get()) && !masks_lanes(condition);
   if (part.conditions.contains(condition.get()) || is_decided) return;
-  const auto sides = sides_of(condition);
-  if (!sides || !uses_variable(condition, loop.loop_var)) return;
-  const auto& [low, high, strict] = *sides;
+  const auto comparison = timeless_comparison(condition);
+  if (!comparison || !uses_variable(condition, loop.loop_var)) return;
+  const bool strict = comparison->is_strict;
 
   // scale * loop_var + rest < 0, or <= 0.
-  Expr difference = low - high;
+  Expr difference = comparison->left - comparison->right;
   const Ptr<Var>& variable = loop.loop_var;
   const DataType type = variable->dtype, wide = difference.dtype();
   if (wide.bits < type.bits) return;
@@ -283,159 +259,11 @@ Part Partitioner::find_part(const For& loop) {
   return part;
 }
 
-/// `body` without the conditions of `known`, which hold.
-Stmt without(const Stmt& body, const ConditionSet& known) {
-  const auto left_of = [&](const Expr& condition) {
-    std::vector<Expr> left;
-    for (const Expr& each : arith::conjuncts(condition)) {
-      if (!known.contains(each.get())) left.push_back(each);
-    }
-    return conjunction(left);
-  };
-  Rewriter rewrite;
-  rewrite.on<IfThenElse>([&](const IfThenElse& node) -> Stmt {
-    IfThenElse copy = node;
-    copy.condition = left_of(node.condition);
-    if (is_const_int(copy.condition, 1)) return rewrite(node.then_case);
-    return rewrite.children(*make(std::move(copy)));
-  });
-  rewrite.on<Call>([&](const Call& node) -> Expr {
-    if (node.op != op("if_then_else")) return rewrite.children(node);
-    const Expr condition = left_of(node.args[0]);
-    if (is_const_int(condition, 1)) return rewrite(node.args[1]);
-    return if_then_else(condition, rewrite(node.args[1]), rewrite(node.args[2]));
-  });
-  rewrite.on<Select>([&](const Select& node) -> Expr {
-    const bool holds = is_const_int(left_of(node.condition), 1);
-    return holds ? rewrite(node.true_value) : Expr(rewrite.children(node));
-  });
-  return rewrite(body);
-}
-
-/// A copy of `stmt` for what is left over: small, for it seldom runs. With conditions in between,
-/// unrolled iterations would not share registers anyway; without, a few of them do, and those that
-/// would do nothing are left out.
-Stmt remainder_of(const Stmt& stmt) {
-  Rewriter rewrite;
-  rewrite.on<For>([&](const For& loop) -> Stmt {
-    const Ptr<For> inner = rewrite.children(loop);
-    const std::int64_t* copies = as_int(loop.extent);
-    const bool is_branch_free =
-        copies && *copies <= max_copies_of_rest && !contains<IfThenElse>(loop.body);
-    if (loop.kind != ForKind::unrolled) return inner;
-    if (is_branch_free) {
-      const Stmt vectors = without_idle_vectors(*inner);
-      return vectors ? vectors : inner;
-    }
-    For copy = *inner;
-    copy.kind = ForKind::serial;
-    return make(std::move(copy));
-  });
-  return rewrite(clone_with(stmt, {}));
-}
-
-/// `rest` with the registers that it loads from copied to memory: where places are computed in
-/// loops, the original could not stay in registers anywhere.
-Stmt with_copied_tiles(const Stmt& rest, std::int64_t lanes) {
-  std::unordered_set<const Object*> stored;
-  pre_order_visit(rest, [&](const Ref& ref) {
-    if (const auto* store = ref.as<BufferStore>()) stored.insert(store->buffer.get());
-    return true;
-  });
-  std::vector<std::pair<Ptr<Buffer>, Ptr<Buffer>>> copies;
-  const auto copy_of = [&](const Ptr<Buffer>& buffer) -> Ptr<Buffer> {
-    const std::int64_t* size = buffer->shape.size() == 1 ? as_int(buffer->shape[0]) : nullptr;
-    const bool is_tile =
-        size && lanes > 0 && *size % lanes == 0 && memory_scope(*buffer) == MemoryScope::local;
-    if (!is_tile || stored.contains(buffer.get())) return buffer;
-    const auto known =
-        std::ranges::find_if(copies, [&](const auto& each) { return each.first.same_as(buffer); });
-    if (known != copies.end()) return known->second;
-    const std::string scope(buffer->scope());
-    copies.emplace_back(buffer,
-                        decl_buffer(buffer->shape, buffer->dtype, buffer->name + "_rest", scope));
-    return copies.back().second;
-  };
-  Rewriter rewrite;
-  rewrite.on<BufferLoad>([&](const BufferLoad& load) -> Expr {
-    BufferLoad changed = *rewrite.children(load);
-    changed.buffer = copy_of(load.buffer);
-    return make(std::move(changed));
-  });
-  Stmt result = rewrite(rest);
-  for (const auto& [tile, copy] : copies) {
-    const Ptr<Var> vector = var("v"), lane = var("l");
-    const Expr place = vector * int_imm(i32, lanes) + lane;
-    const Stmt one = store(copy, load(tile, {place}), {place});
-    const Stmt row = make(For{.loop_var = lane,
-                              .min = 0,
-                              .extent = int_imm(i32, lanes),
-                              .kind = ForKind::vectorized,
-                              .body = one});
-    const Stmt all = make(For{.loop_var = vector,
-                              .min = 0,
-                              .extent = int_imm(i32, *as_int(copy->shape[0]) / lanes),
-                              .kind = ForKind::unrolled,
-                              .body = row});
-    result = with_register(copy, seq({all, result}));
-  }
-  return result;
-}
-
 For over(const For& loop, const Expr& begin, const Expr& end) {
   For copy = loop;
   copy.min = begin;
   copy.extent = end - begin;
   return copy;
-}
-
-/// `stmt` with loops that run as far as what is guarded in them, where that is a constant; some
-/// variables around have `known` values.
-///
-///     for i in 4:                  for i in 1:
-///       if i + 20 < 21: ...   =>     ...
-Stmt Partitioner::shortened(const Stmt& stmt, const Substitution& known) {
-  Rewriter rewrite;
-  rewrite.on<For>([&](const For& node) -> Stmt {
-    const Ptr<For> loop = rewrite.children(node);
-    const std::int64_t *min = as_int(loop->min), *extent = as_int(loop->extent);
-    const bool may = loop->kind == ForKind::serial || loop->kind == ForKind::unrolled;
-    if (!may || !min || !extent || !is_const_int(loop->step, 1)) return loop;
-    std::int64_t end = *min + *extent;
-    ConditionSet conditions;
-    const auto consider = [&](const Expr& condition) {
-      const auto sides = sides_of(condition);
-      if (!sides || !uses_variable(condition, loop->loop_var)) return;
-      const Expr difference = substitute(sides->low - sides->high, known);
-      const Ptr<Var>& variable = loop->loop_var;
-      const auto at = [&](const Expr& value) {
-        return substitute(difference, {{variable, value}});
-      };
-      const Expr one = int_imm(variable->dtype, 1), zero = zero_of(variable->dtype);
-      const Expr start = analyzer_.simplify(at(zero));
-      const Expr slope = analyzer_.simplify(at(variable + one) - difference);
-      const std::int64_t *first = as_int(start), *scale = as_int(slope);
-      if (!first || !scale || *scale <= 0) return;
-      // first + scale * i < 0, or <= 0.
-      const std::int64_t room = -*first + (sides->strict ? 0 : 1);
-      end = std::min(end, -arith::floor_quotient(-room, *scale));
-      conditions.insert(condition.get());
-    };
-    for (const Stmt* inside = &loop->body; inside;) {
-      const auto* branch = inside->as<IfThenElse>();
-      const auto* inner = inside->as<For>();
-      const bool is_guard = branch && !branch->else_case;
-      if (is_guard) std::ranges::for_each(arith::conjuncts(branch->condition), consider);
-      inside = is_guard ? &branch->then_case : inner ? &inner->body : nullptr;
-    }
-    if (conditions.empty()) return loop;
-    if (end <= *min) return no_op();
-    For copy = *loop;
-    copy.extent = int_imm(loop->extent.dtype(), end - *min);
-    copy.body = without(loop->body, conditions);
-    return make(std::move(copy));
-  });
-  return rewrite(stmt);
 }
 
 Stmt Partitioner::split(const For& loop, const Part& part) {
@@ -454,8 +282,8 @@ Stmt Partitioner::split(const For& loop, const Part& part) {
     For part = over(loop, from, to);
     // What is known of all iterations decides most conditions of those that are unrolled.
     const bool is_decided = is_const_int(extent, 1) && as_int(from);
-    part.body =
-        shortened(part.body, is_decided ? Substitution{{part.loop_var, from}} : Substitution());
+    part.body = shorten_loops(part.body, analyzer_,
+                              is_decided ? Substitution{{part.loop_var, from}} : Substitution());
     if (is_decided) return clone_with(make(std::move(part)), {});
     const Stmt rest = remainder_of(make(std::move(part)));
     const For& left = *rest.as<For>();
@@ -471,7 +299,8 @@ Stmt Partitioner::split(const For& loop, const Part& part) {
   const Stmt before = copied(begin, low), after = copied(high, stop);
   For main = over(loop, low, high);
   main.extent = analyzer_.simplify(main.extent);
-  main.body = rewrite_inside(rewrite_, analyzer_, loop, without(loop.body, part.conditions));
+  main.body =
+      rewrite_inside(rewrite_, analyzer_, loop, without_conditions(loop.body, part.conditions));
   return seq({before, make(std::move(main)), after});
 }
 
@@ -492,7 +321,7 @@ Stmt Partitioner::specialize(const For& loop, const Part& part) {
   // A task of few is still long: its inner loops are cut, too, where they are small.
   const bool is_small = contents_.at(loop.loop_var.get()).statements <= max_statements_cut_twice;
   const Stmt rest = remainder_of(is_small ? cut_by_others(loop, part) : loop.body);
-  const Stmt whole = without(loop.body, part.conditions);
+  const Stmt whole = without_conditions(loop.body, part.conditions);
   copy.body = make(IfThenElse{.condition = analyzer_.simplify(inside),
                               .then_case = rewrite_inside(rewrite_, analyzer_, loop, whole),
                               .else_case = rest});
@@ -511,17 +340,17 @@ Stmt Partitioner::tested(const For& loop) {
   inner_.clear();
   lanes_.clear();
   visit(Ptr<For>(&loop), [&](const Expr& condition) {
-    const auto sides = sides_of(condition);
-    if (!sides || conditions.contains(condition.get())) return;
+    const auto comparison = timeless_comparison(condition);
+    if (!comparison || conditions.contains(condition.get())) return;
     // Lanes that have a condition in common ask it once anyway.
     if (loop.kind == ForKind::vectorized && !masks_lanes(condition)) return;
-    const Expr difference = analyzer_.simplify(sides->low - sides->high);
+    const Expr difference = analyzer_.simplify(comparison->left - comparison->right);
     const auto values = arith::relax(difference, inner_);
     if (!values || may_change(values->max, loop.body) || differs_by_lane(values->max)) return;
     const Expr most = analyzer_.simplify(values->max);
     if (most.dtype() != difference.dtype() || analyzer_.may_overflow(most)) return;
     const Expr zero = zero_of(most.dtype());
-    const Expr holds = analyzer_.simplify(sides->strict ? most < zero : most <= zero);
+    const Expr holds = analyzer_.simplify(comparison->is_strict ? most < zero : most <= zero);
     if (is_const_int(holds, 0)) return;
     conditions.insert(condition.get());
     tests.push_back(holds);
@@ -530,7 +359,7 @@ Stmt Partitioner::tested(const For& loop) {
     }
   });
   if (tests.empty()) return rewrite_loop(rewrite_, analyzer_, loop);
-  const Ptr<For> whole = Ptr<For>::from(without(Ptr<For>(&loop), conditions));
+  const Ptr<For> whole = Ptr<For>::from(without_conditions(Ptr<For>(&loop), conditions));
   const bool is_whole = is_by_iteration || loop.kind == ForKind::vectorized;
   return make(IfThenElse{
       .condition = conjunction(tests),

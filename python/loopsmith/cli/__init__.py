@@ -13,7 +13,7 @@ except ImportError as error:  # pragma: no cover
     ) from None
 
 from ..errors import UserError
-from . import commands, tuning  # noqa: F401
+from . import commands, searches  # noqa: F401
 from .app import app
 from .output import user_traceback
 

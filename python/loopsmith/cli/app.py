@@ -8,7 +8,6 @@ from typing import Annotated, Optional
 
 import typer
 
-
 app = typer.Typer(
     help="A tensor-program compiler with schedules that one can see.",
     no_args_is_help=True,

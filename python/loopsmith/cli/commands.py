@@ -12,7 +12,17 @@ import typer
 from .. import _core, doctor, driver, ir, programs
 from .._core import Schedule, Target
 from ..build_options import DEFAULT_TARGET
-from .app import (DumpOption, HeaderOption, OtherArgument, OutputOption, ProgramArgument, SizeOption, TargetOption, app, passes)
+from .app import (
+    DumpOption,
+    HeaderOption,
+    OtherArgument,
+    OutputOption,
+    ProgramArgument,
+    SizeOption,
+    TargetOption,
+    app,
+    passes,
+)
 from .inputs import is_whole_program, prepared, show_call
 from .output import print_table, write_or_print
 

@@ -44,7 +44,7 @@ def parsed_sizes(items: list[str] | None) -> dict[str, int]:
 
 def size_ranges(items: list[str] | None) -> dict[str, Any]:
     """Return the sizes of ``["n=1000", "m=1..512"]``; those of a range are searched together."""
-    from .tuning import SizeRange
+    from ..tuning import SizeRange
 
     found: dict[str, Any] = {}
     for item in items or []:

@@ -11,7 +11,19 @@ from .. import _core, driver, programs
 from .._core import Target
 from ..arguments import random_arguments
 from ..build_options import DEFAULT_TARGET, checked_numerics
-from .app import (AddOption, ExportOption, NumericsOption, OutputOption, ProgramArgument, RecordsArgument, RecordsOption, SecondsOption, SizeOption, TargetOption, app)
+from .app import (
+    AddOption,
+    ExportOption,
+    NumericsOption,
+    OutputOption,
+    ProgramArgument,
+    RecordsArgument,
+    RecordsOption,
+    SecondsOption,
+    SizeOption,
+    TargetOption,
+    app,
+)
 from .inputs import entry_of, parsed_sizes, size_ranges
 from .output import print_table
 

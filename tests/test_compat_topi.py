@@ -283,3 +283,16 @@ def test_references_are_what_operators_compute(tvm: Any) -> None:
     for operator, reference, arrays in cases:
         expected = reference(*arrays)
         np.testing.assert_allclose(computed(tvm, operator, *arrays), expected, rtol=1e-3, atol=1e-5)
+
+
+def test_the_place_of_the_largest_of_all_elements(tvm: Any) -> None:
+    x = np.random.default_rng(5).standard_normal((3, 4, 5)).astype("float32")
+    data = tvm.te.placeholder(x.shape, name="data")
+    for keepdims, shape in ((False, ()), (True, (1, 1, 1))):
+        found = tvm.topi.argmax(data, keepdims=keepdims)
+        assert tuple(found.shape) == shape
+        assert ls.build([data, found])(x).item() == x.argmax()
+    found = tvm.topi.argmin(data, axis=(1,))
+    np.testing.assert_array_equal(ls.build([data, found])(x), x.argmin(1))
+    with pytest.raises(ValueError, match="argmin: 2 axes are given: name one, or none for all"):
+        tvm.topi.argmin(data, axis=(0, 1))

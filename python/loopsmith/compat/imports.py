@@ -60,6 +60,9 @@ _PARTS = {
     "tir.op": "tir",
     "tir.schedule.trace": "tir.schedule.instruction",
     "tir.stmt": "tir",
+    **dict.fromkeys((f"topi.{name}" for name in (
+        "arm_cpu", "bifrost", "cuda", "gpu", "hls", "intel_graphics", "mali", "rocm", "x86",
+    )), "topi.generic"),
     "topi.math": "topi",
     "topi.nn.conv2d": "topi.nn_convolutions",
     "topi.nn.dense": "topi.nn",
@@ -67,8 +70,11 @@ _PARTS = {
     "topi.nn.pad": "topi.nn",
     "topi.nn.pooling": "topi.nn_pools",
     "topi.nn.softmax": "topi.nn",
+    "topi.nn.util": "topi.borders",
+    "topi.nn.utils": "topi.borders",
+    "topi.util": "topi.shapes",
     "topi.utils": "topi.shapes",
-}
+}  # fmt: skip
 
 
 # Modules that other generations have at other places, with all that is in them.

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from loopsmith import tir
@@ -22,9 +21,9 @@ class Functions(list[Any]):
         super().__init__(_functions.__get__(module))
         self._names = list(module.names)
 
-    def items(self) -> Iterator[tuple[Any, Any]]:
+    def items(self) -> list[tuple[Any, Any]]:
         """Return names and functions."""
-        return zip(self._names, self)
+        return list(zip(self._names, self))
 
     def keys(self) -> list[Any]:
         """Return the names."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import _core
@@ -187,6 +187,59 @@ def _cubic(distance: Any, alpha: float) -> Any:
     return _core.select(d < 1, near, far)
 
 
+# Of two elements that are as near, the first with areas, the second with points.
+_NEAREST: dict[str, Callable[[Any], Any]] = {
+    "half_pixel": lambda position: _core.ceil(position - 0.5),
+    "asymmetric": _core.floor,
+    "align_corners": lambda position: _core.floor(position + 0.5),
+}
+
+
+def interpolate(
+    read: Callable[..., Any],
+    positions: Sequence[Any],
+    method: str,
+    nearest: Callable[[Any], Any] = _core.floor,
+    cubic_alpha: float = -0.5,
+) -> Any:
+    """Return the value of an array between its elements.
+
+    Parameters
+    ----------
+    read
+        Gives the element at integer places, one for each dimension, which may lie outside.
+    positions
+        Where the value lies, one number for each dimension.
+    method
+        ``"nearest"``, ``"linear"`` or ``"cubic"``.
+    nearest
+        How a position is rounded, for the first of them.
+    """
+    if method == "nearest":
+        return read(*(nearest(position).astype("int32") for position in positions))
+
+    def taps(position: Any) -> list[tuple[Any, Any]]:
+        first: Any = _core.floor(position)
+        place: Any = first.astype("int32")
+        part = position - first
+        if method == "linear":
+            return [(place, 1 - part), (place + 1, part)]
+        return [(place + k, _cubic(part - k, cubic_alpha)) for k in (-1, 0, 1, 2)]
+
+    each = [taps(position) for position in positions]
+
+    def along(dimension: int, places: tuple[Any, ...]) -> Any:
+        if dimension == len(each):
+            return read(*places)
+        total: Any = None
+        for place, weight in each[dimension]:
+            term = along(dimension + 1, (*places, place)) * weight
+            total = term if total is None else total + term
+        return total
+
+    return along(0, ())
+
+
 @explained
 def resize2d(
     x: Tensor,
@@ -232,39 +285,17 @@ def resize2d(
     def number(value: Any) -> Any:
         return _core.const(value).astype(kind)
 
-    def taps(index: Any, extent: Any, new: Any) -> list[tuple[Any, Any]]:
-        """Return places along one dimension, with their weights."""
-        position = _COORDINATES[coordinates](number(index), number(extent), number(new))
-        if method == "nearest":
-            # Of two that are as near, the first with areas, the second with points.
-            nearest = (
-                _core.ceil(position - 0.5)
-                if coordinates == "half_pixel"
-                else _core.floor(position + 0.5)
-                if coordinates == "align_corners"
-                else _core.floor(position)
-            )
-            return [(within(nearest, extent), None)]
-        first = _core.floor(position)
-        part = position - first
-        if method == "linear":
-            return [(within(first, extent), 1 - part), (within(first + 1, extent), part)]
-        return [(within(first + k, extent), _cubic(part - k, cubic_alpha)) for k in (-1, 0, 1, 2)]
+    def positions(places: Sequence[Any]) -> list[Any]:
+        way = _COORDINATES[coordinates]
+        return [way(number(i), number(had), number(new)) for i, had, new in zip(places, old, size)]
 
-    def within(place: Any, extent: Any) -> Any:
-        return _core.max(_core.min(place.astype("int32"), extent - 1), 0)
+    def element(image: Any, channel: Any, *places: Any) -> Any:
+        def read(*at: Any) -> Any:
+            inside = [_core.max(_core.min(i, had - 1), 0) for i, had in zip(at, old)]
+            value: Any = x[(image, channel, *inside)]
+            return value if method == "nearest" else value.astype(kind)
 
-    def element(image: Any, channel: Any, y: Any, column: Any) -> Any:
-        rows, columns = taps(y, old[0], size[0]), taps(column, old[1], size[1])
-        if method == "nearest":
-            return x[image, channel, rows[0][0], columns[0][0]]
-        total: Any = None
-        for row, down in rows:
-            line: Any = None
-            for at, across in columns:
-                term = x[image, channel, row, at].astype(kind) * across
-                line = term if line is None else line + term
-            total = line * down if total is None else total + line * down
-        return total.astype(x.dtype)
+        value = interpolate(read, positions(places), method, _NEAREST[coordinates], cubic_alpha)
+        return value if method == "nearest" else value.astype(x.dtype)
 
     return compute((n, c, *size), element, name=f"{x.name}_resized")

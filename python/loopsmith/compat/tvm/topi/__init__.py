@@ -7,7 +7,7 @@ from loopsmith import te
 
 from ...missing import other_names
 from .. import tag
-from . import arm_cpu, cuda, generic, image, nn, testing, x86
+from . import generic, image, nn, testing
 from . import shapes as utils
 from .elementwise import *
 from .elementwise import __all__ as _elementwise
@@ -22,8 +22,12 @@ from .sequences import __all__ as _sequences
 from .shapes import *
 from .shapes import __all__ as _shapes
 
+arm_cpu = bifrost = cuda = gpu = hls = intel_graphics = mali = rocm = x86 = generic
+util = utils
+
 __all__ = [
-    *("arm_cpu", "cuda", "generic", "image", "nn", "tag", "testing", "utils", "x86"),
+    *("arm_cpu", "bifrost", "cuda", "generic", "gpu", "hls", "image", "intel_graphics", "mali"),
+    *("nn", "rocm", "tag", "testing", "util", "utils", "x86"),
     *(*_elementwise, *_parts, *_reductions, *_scatters, *_sequences, *_shapes),
 ]
 __getattr__ = other_names("tvm.topi")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from loopsmith import te, tir
@@ -19,8 +19,9 @@ from .nn_layers import __all__ as _layers
 from .nn_pools import *
 from .nn_pools import __all__ as _pools
 
-__all__ = ["bias_add", "dense", "leaky_relu", "pad", "relu", "scale_shift_nchw", "softmax",
-           *_blocks, *_convolutions, *_layers, *_pools]  # fmt: skip
+__all__ = ["bias_add", "dense", "leaky_relu", "pad", "relu", "scale_shift_nchw",
+           "scale_shift_nchwc", "scale_shift_nhwc", "softmax", "softplus", *_blocks,
+           *_convolutions, *_layers, *_pools]  # fmt: skip
 
 
 def relu(x: Any) -> Any:
@@ -45,14 +46,38 @@ def bias_add(x: Any, bias: Any, axis: int = 1) -> Any:
     return te.compute(x.shape, lambda *i: x(*i) + bias(i[at]), name="T_bias_add", tag=BROADCAST)
 
 
+def _scale_shift(data: Any, scale: Any, shift: Any, channel: Callable[..., Any]) -> Any:
+    def element(*i: Any) -> Any:
+        at = channel(*i)
+        return data(*i) * scale(*at) + shift(*at)
+
+    return te.compute(data.shape, element, name="ScaleShift", tag=BROADCAST)
+
+
 def scale_shift_nchw(data: Any, scale: Any, shift: Any) -> Any:
     """Return each channel of ``data[n, c, h, w]`` times a number, plus another one."""
-    return te.compute(
-        data.shape,
-        lambda n, c, h, w: data[n, c, h, w] * scale[c] + shift[c],
-        name="ScaleShift",
-        tag=BROADCAST,
-    )
+    return _scale_shift(data, scale, shift, lambda n, c, h, w: (c,))
+
+
+def scale_shift_nhwc(data: Any, scale: Any, shift: Any) -> Any:
+    """Return each channel of ``data[n, h, w, c]`` times a number, plus another one."""
+    return _scale_shift(data, scale, shift, lambda n, h, w, c: (c,))
+
+
+def scale_shift_nchwc(data: Any, scale: Any, shift: Any) -> Any:
+    """Return each channel of ``data[n, C, h, w, c]`` times a number, plus another one."""
+    return _scale_shift(data, scale, shift, lambda n, chunk, h, w, c: (chunk, c))
+
+
+def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+    """Return ``log(1 + exp(beta * x)) / beta`` of each element; large ones as they are."""
+    slope, limit = te.const(beta, x.dtype), te.const(threshold, x.dtype)
+
+    def element(*i: Any) -> Any:
+        value = x(*i) * slope
+        return te.if_then_else(value > limit, x(*i), te.log1p(te.exp(value)) / slope)
+
+    return te.compute(x.shape, element, name="T_softplus", tag=ELEMWISE)
 
 
 def dense(data: Any, weight: Any, bias: Any = None, out_dtype: str | None = None, **_: None) -> Any:

@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from loopsmith import te, tir
 
 from ..tag import BROADCAST, INJECTIVE
 
-__all__ = ["batch_to_space_nd", "conv2d_transpose_nchw", "depth_to_space", "fast_softmax",
-           "group_conv2d_nchw", "group_norm", "instance_norm", "l2_normalize", "lrn", "matmul",
-           "mirror_pad", "nll_loss", "space_to_batch_nd", "space_to_depth"]  # fmt: skip
+__all__ = ["batch_to_space_nd", "circular_pad", "depth_to_space", "fast_softmax", "group_norm",
+           "instance_norm", "l2_normalize", "lrn", "matmul", "mirror_pad", "nll_loss",
+           "pixel_shuffle", "reflect_pad", "replicate_pad", "space_to_batch_nd",
+           "space_to_depth"]  # fmt: skip
 
 
 def matmul(
@@ -38,54 +39,6 @@ def matmul(
 def _turned(a: Any) -> Any:
     rank = len(a.shape)
     return te.nn.transpose(a, [*range(rank - 2), rank - 1, rank - 2])
-
-
-def conv2d_transpose_nchw(
-    Input: Any,
-    Filter: Any,
-    strides: Any,
-    padding: Any,
-    out_dtype: Any,
-    output_padding: Any = (0, 0),
-) -> Any:
-    """Return images of which each element is spread by ``Filter[c, k, h, w]``."""
-    sides = padding if isinstance(padding, (tuple, list)) else (padding, padding)
-    if len(sides) == 4:
-        if sides[:2] != sides[2:]:
-            raise ValueError("conv2d_transpose_nchw: borders are alike on both sides here")
-        sides = sides[:2]
-    dtype = out_dtype or Input.dtype
-    data, weight = _cast(Input, dtype), _cast(Filter, dtype)
-    step = strides if isinstance(strides, int) else tuple(strides)
-    return te.nn.conv2d_transpose(data, weight, step, tuple(sides), tuple(output_padding))
-
-
-def _cast(a: Any, dtype: str) -> Any:
-    if a.dtype == dtype:
-        return a
-    return te.compute(a.shape, lambda *i: a(*i).astype(dtype), name=f"T_cast_{dtype}")
-
-
-def group_conv2d_nchw(
-    Input: Any,
-    Filter: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    groups: int,
-    out_dtype: Any = None,
-) -> Any:
-    """Return the convolution of each group of channels with weights of its own."""
-    dtype = out_dtype or Input.dtype
-    pairs = [each if isinstance(each, int) else tuple(each) for each in (stride, dilation)]
-    border = padding if isinstance(padding, int) else tuple(padding)
-    if not isinstance(border, int) and len(border) == 4:
-        if border[:2] != border[2:]:
-            raise ValueError("group_conv2d_nchw: borders are alike on both sides here")
-        border = border[:2]
-    return te.nn.conv2d(
-        _cast(Input, dtype), _cast(Filter, dtype), pairs[0], border, pairs[1], groups
-    )
 
 
 def group_norm(
@@ -169,6 +122,35 @@ def lrn(
     )
 
 
+def _bordered(
+    data: Any, before: Sequence[Any], after: Any, name: str, source: Callable[[Any, Any], Any]
+) -> Any:
+    """Return a tensor with a border, of elements that `source` finds for places outside."""
+    behind = before if after is None else after
+    shape = [low + extent + high for low, extent, high in zip(before, data.shape, behind)]
+
+    def element(*i: Any) -> Any:
+        places = zip(i, before, data.shape, behind)
+        return data(*(
+            k if _is_zero(low) and _is_zero(high) else source(k - low, extent)
+            for k, low, extent, high in places
+        ))  # fmt: skip
+
+    return te.compute(shape, element, name=name, tag=f"{INJECTIVE},pad")
+
+
+def _is_zero(width: Any) -> bool:
+    return isinstance(width, (int, tir.IntImm)) and int(width) == 0
+
+
+def _mirrored(offset: int) -> Callable[[Any, Any], Any]:
+    def source(inner: Any, extent: Any) -> Any:
+        behind = te.select(inner >= extent, extent * 2 - inner - 2 + offset, inner)
+        return te.select(inner < 0, 0 - inner - offset, behind)
+
+    return source
+
+
 def mirror_pad(
     data: Any,
     pad_before: Sequence[int],
@@ -179,19 +161,35 @@ def mirror_pad(
     """Return a tensor with a border in which it is mirrored, at the edge of elements or in them."""
     if mode not in ("SYMMETRIC", "REFLECT"):
         raise ValueError(f"mirror_pad: mode is {mode!r}, not 'SYMMETRIC' or 'REFLECT'")
-    after = pad_before if pad_after is None else pad_after
-    shape = [low + extent + high for low, extent, high in zip(pad_before, data.shape, after)]
-    offset = 1 if mode == "SYMMETRIC" else 0
+    return _bordered(data, pad_before, pad_after, name, _mirrored(int(mode == "SYMMETRIC")))
 
-    def element(*i: Any) -> Any:
-        place = []
-        for index, low, extent in zip(i, pad_before, data.shape):
-            inner = index - low
-            behind = te.select(inner >= extent, extent * 2 - inner - 2 + offset, inner)
-            place.append(te.select(inner < 0, 0 - inner - offset, behind))
-        return data(*place)
 
-    return te.compute(shape, element, name=name, tag=f"{INJECTIVE},pad")
+def reflect_pad(
+    data: Any, pad_before: Sequence[Any], pad_after: Any = None, name: str = "ReflectPadInput"
+) -> Any:
+    """Return a tensor with a border in which it is mirrored at its outermost elements."""
+    return _bordered(data, pad_before, pad_after, name, _mirrored(0))
+
+
+def replicate_pad(
+    data: Any, pad_before: Sequence[Any], pad_after: Any = None, name: str = "ReplicatePadInput"
+) -> Any:
+    """Return a tensor with a border that repeats its outermost elements."""
+    return _bordered(
+        data, pad_before, pad_after, name, lambda k, extent: tir.max(tir.min(k, extent - 1), 0)
+    )
+
+
+def circular_pad(
+    data: Any, pad_before: Sequence[Any], pad_after: Any = None, name: str = "CircularPadInput"
+) -> Any:
+    """Return a tensor with a border that goes on at its other end."""
+    return _bordered(data, pad_before, pad_after, name, te.floormod)
+
+
+def pixel_shuffle(data: Any, upscale_factor: int, name: str = "PixelShuffle") -> Any:
+    """Return images of which neighbouring channels have become squares of pixels."""
+    return depth_to_space(data, upscale_factor, "NCHW", "CDR")
 
 
 def space_to_depth(data: Any, block_size: int, layout: str = "NCHW") -> Any:

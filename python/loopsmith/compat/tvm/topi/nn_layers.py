@@ -12,7 +12,7 @@ from ..tag import BROADCAST, INJECTIVE
 from .reductions import mean
 
 __all__ = ["batch_matmul", "batch_norm", "dilate", "flatten", "layer_norm", "log_softmax", "prelu",
-           "rms_norm", "upsampling"]  # fmt: skip
+           "rms_norm", "upsampling", "upsampling3d"]  # fmt: skip
 
 
 def flatten(data: Any) -> Any:
@@ -100,18 +100,42 @@ def dilate(
 
 
 def upsampling(
-    data: Any, scale_h: int, scale_w: int, layout: str = "NCHW", method: str = "nearest_neighbor"
-) -> Any:
-    """Return images of which each element is repeated in both directions."""
-    if layout != "NCHW" or method != "nearest_neighbor":
-        raise ValueError("upsampling: images are NCHW, and elements repeated, here")
-    n, c, h, w = data.shape
-    return te.compute(
-        (n, c, h * scale_h, w * scale_w),
-        lambda b, ch, y, x: data[b, ch, y // scale_h, x // scale_w],
-        name="upsampling",
-        tag=INJECTIVE,
+    data: Any, scale_h: float, scale_w: float, layout: str = "NCHW",
+    method: str = "nearest_neighbor", align_corners: bool = False, output_shape: Any = None,
+) -> Any:  # fmt: skip
+    """Return images so many times as large, in layout NCHW, NHWC or NCHW with blocks."""
+    mode = "align_corners" if align_corners else "asymmetric"
+    return _larger(data, (scale_h, scale_w), layout, "HW", method, mode, output_shape)
+
+
+def upsampling3d(
+    data: Any, scale_d: float, scale_h: float, scale_w: float, layout: str = "NCDHW",
+    method: str = "nearest_neighbor", coordinate_transformation_mode: str = "half_pixel",
+    output_shape: Any = None,
+) -> Any:  # fmt: skip
+    """Return volumes so many times as large."""
+    scales = (scale_d, scale_h, scale_w)
+    return _larger(
+        data, scales, layout, "DHW", method, coordinate_transformation_mode, output_shape
     )
+
+
+def _larger(
+    data: Any, scales: Sequence[Any], layout: str, letters: str, method: str, mode: str, shape: Any
+) -> Any:
+    from .image import resize2d, resize3d
+    from .nn_pools import windows_of
+
+    def extent(axis: int, scale: Any) -> Any:
+        if shape:
+            return shape[axis]
+        old, times = data.shape[axis], float(scale)
+        return old * int(times) if times.is_integer() else round(int(old) * times)
+
+    axes = windows_of("upsampling", layout, letters)
+    size = [extent(axis, scale) for axis, scale in zip(axes, scales)]
+    resize = resize2d if len(letters) == 2 else resize3d
+    return resize(data, [0.0] * (2 * len(letters)), size, layout, method, mode)
 
 
 def batch_norm(

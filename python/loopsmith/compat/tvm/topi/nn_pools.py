@@ -8,10 +8,11 @@ from typing import Any
 
 from loopsmith import te, tir
 
-__all__ = ["adaptive_pool", "global_pool", "pool", "pool1d", "pool2d", "pool3d"]
+__all__ = ["adaptive_pool", "adaptive_pool1d", "adaptive_pool3d", "global_pool", "pool", "pool1d",
+           "pool2d", "pool3d"]  # fmt: skip
 
 
-def _windows_of(name: str, layout: str, letters: str) -> list[int]:
+def windows_of(name: str, layout: str, letters: str) -> list[int]:
     """Return the axes that windows lie along.
 
     Raises
@@ -103,7 +104,7 @@ def pool2d(
 
     `padding` is (top, left, bottom, right); with `ceil_mode`, the last windows may reach beyond it.
     """
-    axes = _windows_of("pool2d", layout, "HW")
+    axes = windows_of("pool2d", layout, "HW")
     return _pooled("pool2d", data, kernel, stride, dilation, padding, pool_type, ceil_mode, axes,
                    count_include_pad)  # fmt: skip
 
@@ -138,7 +139,7 @@ def pool1d(
     size, step, gap = (
         [each] if isinstance(each, int) else each for each in (kernel, stride, dilation)
     )
-    axes = _windows_of("pool1d", layout, "W")
+    axes = windows_of("pool1d", layout, "W")
     return _pooled("pool1d", data, size, step, gap, padding, pool_type, ceil_mode, axes,
                    count_include_pad)  # fmt: skip
 
@@ -155,25 +156,44 @@ def pool3d(
     count_include_pad: bool = True,
 ) -> Any:
     """Return the largest elements, or the means, of windows of volumes; see `pool2d`."""
-    axes = _windows_of("pool3d", layout, "DHW")
+    axes = windows_of("pool3d", layout, "DHW")
     return _pooled("pool3d", data, kernel, stride, dilation, padding, pool_type, ceil_mode, axes,
                    count_include_pad)  # fmt: skip
 
 
 def global_pool(data: Any, pool_type: str, layout: str = "NCHW") -> Any:
     """Return the largest element, or the mean, of each channel of images."""
-    axes = _windows_of("global_pool", layout, "HW")
+    axes = windows_of("global_pool", layout, "HW")
     size = tuple(data.shape[axis] for axis in axes)
     return pool2d(data, size, (1, 1), (1, 1), (0, 0, 0, 0), pool_type, layout=layout)
+
+
+def adaptive_pool1d(data: Any, output_size: Any, pool_type: str, layout: str = "NCW") -> Any:
+    """Return the largest elements, or the means, of so many parts of rows."""
+    count = [output_size] if isinstance(output_size, int) else output_size
+    return _adaptive("adaptive_pool1d", data, count, pool_type, layout, "W")
 
 
 def adaptive_pool(
     data: Any, output_size: Sequence[int], pool_type: str, layout: str = "NCHW"
 ) -> Any:
     """Return the largest elements, or the means, of parts of images, so many in each direction."""
+    return _adaptive("adaptive_pool", data, output_size, pool_type, layout, "HW")
+
+
+def adaptive_pool3d(
+    data: Any, output_size: Sequence[int], pool_type: str, layout: str = "NCDHW"
+) -> Any:
+    """Return the largest elements, or the means, of parts of volumes; see `adaptive_pool`."""
+    return _adaptive("adaptive_pool3d", data, output_size, pool_type, layout, "DHW")
+
+
+def _adaptive(
+    name: str, data: Any, output_size: Sequence[int], pool_type: str, layout: str, letters: str
+) -> Any:
     if pool_type not in ("max", "avg"):
-        raise ValueError(f"adaptive_pool: pool_type is {pool_type!r}, not 'max' or 'avg'")
-    axes = _windows_of("adaptive_pool", layout, "HW")
+        raise ValueError(f"{name}: pool_type is {pool_type!r}, not 'max' or 'avg'")
+    axes = windows_of(name, layout, letters)
     shape: list[Any] = list(data.shape)
     over: list[Any] = []
     for axis, count in zip(axes, output_size):
@@ -196,8 +216,8 @@ def adaptive_pool(
             inside.append(place[axis] < end)
         return reducer(te.if_then_else(te.all(*inside), data(*place), neutral), axis=over)
 
-    name = f"adaptive_pool_{'sum' if is_mean else 'max'}"
-    pooled = te.compute(shape, element, name=name, tag=f"adaptive_pool_{pool_type}")
+    stage = f"adaptive_pool_{'sum' if is_mean else 'max'}"
+    pooled = te.compute(shape, element, name=stage, tag=f"adaptive_pool_{pool_type}")
     if not is_mean:
         return pooled
 

@@ -9,6 +9,7 @@ from typing import Any
 from loopsmith import te
 
 from ..tag import COMM_REDUCE
+from .shapes import reshape
 
 __all__ = ["all", "any", "argmax", "argmin", "matmul", "max", "mean", "min", "prod", "sum",
            "tensordot"]  # fmt: skip
@@ -50,19 +51,29 @@ any = _reduction("any", te.comm_reducer(te.any, lambda t: te.const(False, t), "a
 
 
 def _place(name: str, first: Callable[..., Any]) -> Callable[..., Any]:
-    def apply(data: Any, axis: int = -1, keepdims: bool = False) -> Any:
-        at = axis % len(data.shape)
-        found = first(data, at)
-        shape = [1 if i == at else extent for i, extent in enumerate(data.shape)]
+    def apply(data: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        rank = len(data.shape)
+        over = list(axis) if isinstance(axis, (list, tuple)) else [axis]
+        if len(over) != 1:
+            raise ValueError(f"{name}: {len(over)} axes are given: name one, or none for all")
+        if over[0] is None:
+            found, at = first(reshape(data, [-1]), 0), -1
+            shape = [1] * rank
+        else:
+            at = over[0] % rank
+            found = first(data, at)
+            shape = [1 if i == at else extent for i, extent in enumerate(data.shape)]
 
         def element(*i: Any) -> Any:
-            rest = (*i[:at], *i[at + 1 :]) if keepdims else i
+            rest = [] if at < 0 else (*i[:at], *i[at + 1 :]) if keepdims else i
             return found(*rest).astype("int32")
 
         return te.compute(shape if keepdims else found.shape, element, name=f"{data.name}_{name}")
 
     apply.__name__ = name
-    apply.__doc__ = f"Return the {name} along an axis, the first of equal ones."
+    apply.__doc__ = (
+        f"Return the {name} along an axis, or of all elements in a row, the first of equal ones."
+    )
     return apply
 
 

@@ -11,11 +11,13 @@ from ..target import Target
 from ..te_graph import AutoInlineInjective, is_injective
 
 _OPERATORS = (
-    "adaptive_pool argsort batch_matmul binarize_pack bitpack broadcast concatenate conv1d_ncw "
-    "conv1d_nwc conv1d_transpose_ncw conv2d_NCHWc conv2d_hwcn conv2d_nchw conv2d_nhwc "
-    "conv2d_transpose_nchw conv3d_ncdhw conv3d_ndhwc dense depthwise_conv2d_nchw "
-    "depthwise_conv2d_nhwc einsum elemwise extern group_conv2d_nchw injective lrn pool reduce "
-    "scatter softmax sort topk"
+    "adaptive_pool argsort batch_matmul batch_norm binarize_pack bitpack broadcast concatenate "
+    "conv1d_ncw conv1d_nwc conv1d_transpose_ncw conv2d_NCHWc conv2d_hwcn conv2d_nchw conv2d_nhwc "
+    "conv2d_transpose_nchw conv3d_ncdhw conv3d_ndhwc conv3d_transpose_ncdhw dense "
+    "depthwise_conv2d_NCHWc depthwise_conv2d_nchw depthwise_conv2d_nhwc dilation2d_nchw "
+    "dilation2d_nhwc einsum elemwise extern group_conv1d_ncw group_conv1d_nwc group_conv2d_nchw "
+    "group_conv2d_nhwc group_conv2d_transpose_nchw injective lrn pool "
+    "reduce scatter softmax sort topk"
 )
 __all__ = [f"schedule_{name}" for name in _OPERATORS.split()]
 

@@ -11,18 +11,17 @@ import numpy as np
 from ...missing import other_names
 from ..target import Target
 from .schedules import scheduled
+from .testing_images import *
+from .testing_images import __all__ as _images
 
 _REFERENCES = (
-    "adaptive_pool batch_matmul batch_norm conv1d_ncw_python conv2d_hwcn_python conv2d_nchw_python "
-    "conv2d_nhwc_python conv2d_transpose_nchw_python depth_to_space_python "
-    "depthwise_conv2d_python_nchw depthwise_conv2d_python_nhwc dilate_python gather_nd_python "
-    "gather_python group_norm_python instance_norm_python l2_normalize_python layer_norm_python "
-    "log_softmax_python lrn_python matrix_set_diag one_hot poolnd_python scale_shift_nchw_python "
-    "sequence_mask softmax_python space_to_depth_python strided_set_python strided_slice_python "
-    "upsampling_python"
+    "batch_matmul batch_norm depth_to_space_python gather_nd_python gather_python "
+    "group_norm_python instance_norm_python l2_normalize_python layer_norm_python "
+    "log_softmax_python lrn_python matrix_set_diag one_hot scale_shift_nchw_python sequence_mask "
+    "softmax_python space_to_depth_python strided_set_python strided_slice_python"
 )
 _SCHEDULES = [f"get_{kind}_schedule" for kind in ("broadcast", "elemwise", "injective", "reduce")]
-__all__ = ["dispatch", *_REFERENCES.split(), *_SCHEDULES]
+__all__ = ["dispatch", *_REFERENCES.split(), *_SCHEDULES, *_images]
 
 
 def _schedule_of(_: Any) -> Callable[..., Any]:
@@ -42,106 +41,6 @@ def dispatch(target: Any, dispatch_map: Mapping[str, Any]) -> Any:
     raise KeyError(f"dispatch: there is nothing for {known}, and nothing generic")
 
 
-def _pair(value: Any) -> tuple[int, int]:
-    return (value, value) if isinstance(value, int) else (value[0], value[1])
-
-
-def _around(padding: Any, kernel: Sequence[int], stride: Sequence[int], size: Sequence[int]) -> Any:
-    """Return how many rows or columns there are before and after, for each direction."""
-    if padding == "VALID":
-        return [(0, 0)] * len(kernel)
-    if padding == "SAME":
-        missing = [max((-(-n // s) - 1) * s + k - n, 0) for n, k, s in zip(size, kernel, stride)]
-        return [(both // 2, both - both // 2) for both in missing]
-    if isinstance(padding, int):
-        return [(padding, padding)] * len(kernel)
-    if len(padding) == 2 * len(kernel):
-        return list(zip(padding[: len(kernel)], padding[len(kernel) :]))
-    return [(each, each) for each in padding]
-
-
-def conv2d_nchw_python(a: Any, w: Any, stride: Any, padding: Any, groups: int = 1) -> Any:
-    """Return the convolution of ``a[n, c, h, w]`` with ``w[o, c, kh, kw]``."""
-    steps = _pair(stride)
-    around = _around(padding, w.shape[2:], steps, a.shape[2:])
-    data = np.pad(a, [(0, 0), (0, 0), *around]).reshape(
-        a.shape[0], groups, a.shape[1] // groups, *(n + sum(p) for n, p in zip(a.shape[2:], around))
-    )
-    weight = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
-    height, width = ((n - k) // s + 1 for n, k, s in zip(data.shape[3:], w.shape[2:], steps))
-    out = np.zeros((a.shape[0], groups, weight.shape[1], height, width), np.result_type(a, w))
-    for y in range(w.shape[2]):
-        for x in range(w.shape[3]):
-            part = data[
-                ..., y : y + steps[0] * height : steps[0], x : x + steps[1] * width : steps[1]
-            ]
-            out += np.einsum("ngchw,goc->ngohw", part, weight[..., y, x])
-    return out.reshape(a.shape[0], w.shape[0], height, width)
-
-
-def conv2d_nhwc_python(a: Any, w: Any, stride: Any, padding: Any, groups: int = 1) -> Any:
-    """Return the convolution of ``a[n, h, w, c]`` with ``w[kh, kw, c, o]``."""
-    moved = conv2d_nchw_python(
-        a.transpose(0, 3, 1, 2), w.transpose(3, 2, 0, 1), stride, padding, groups
-    )
-    return moved.transpose(0, 2, 3, 1)
-
-
-def conv2d_hwcn_python(a: Any, w: Any, stride: Any, padding: Any) -> Any:
-    """Return the convolution of ``a[h, w, c, n]`` with ``w[kh, kw, c, o]``."""
-    moved = conv2d_nchw_python(a.transpose(3, 2, 0, 1), w.transpose(3, 2, 0, 1), stride, padding)
-    return moved.transpose(2, 3, 1, 0)
-
-
-def conv1d_ncw_python(a: Any, w: Any, stride: Any, padding: Any, dilation: Any = 1) -> Any:
-    """Return the convolution of ``a[n, c, w]`` with ``w[o, c, k]``."""
-    one = stride if isinstance(stride, int) else stride[0]
-    apart = dilation if isinstance(dilation, int) else dilation[0]
-    weight = dilate_python(w, (1, 1, apart))
-    around = _around(padding, weight.shape[2:], (one,), a.shape[2:])
-    data = np.pad(a, [(0, 0), (0, 0), *around])[:, :, None]
-    return conv2d_nchw_python(data, weight[:, :, None], (1, one), "VALID")[:, :, 0]
-
-
-def depthwise_conv2d_python_nchw(a: Any, w: Any, stride: Any, padding: Any) -> Any:
-    """Return the convolution of each channel with ``w[c, m, kh, kw]``, m results of each."""
-    channels, times, *kernel = w.shape
-    return conv2d_nchw_python(
-        a, w.reshape(channels * times, 1, *kernel), stride, padding, groups=channels
-    )
-
-
-def depthwise_conv2d_python_nhwc(a: Any, w: Any, stride: Any, padding: Any) -> Any:
-    """Return the convolution of each channel of ``a[n, h, w, c]`` with ``w[kh, kw, c, m]``."""
-    moved = depthwise_conv2d_python_nchw(
-        a.transpose(0, 3, 1, 2), w.transpose(2, 3, 0, 1), stride, padding
-    )
-    return moved.transpose(0, 2, 3, 1)
-
-
-def conv2d_transpose_nchw_python(
-    a: Any, w: Any, stride: Any, padding: Any, output_padding: Any = (0, 0)
-) -> Any:
-    """Return the gradient of a convolution with ``w[c, o, kh, kw]`` for its input."""
-    steps, more = _pair(stride), _pair(output_padding)
-    around = [
-        (k - 1 - before, k - 1 - after + extra)
-        for k, (before, after), extra in zip(
-            w.shape[2:], _around(padding, w.shape[2:], steps, a.shape[2:]), more
-        )
-    ]
-    data = np.pad(dilate_python(a, (1, 1, *steps)), [(0, 0), (0, 0), *around])
-    return conv2d_nchw_python(data, w.transpose(1, 0, 2, 3)[..., ::-1, ::-1], 1, "VALID")
-
-
-def dilate_python(data: Any, strides: Sequence[int], dilation_value: float = 0.0) -> Any:
-    """Return an array with values between its elements, so that they are `strides` apart."""
-    shape = [(n - 1) * s + 1 for n, s in zip(data.shape, strides)]
-    out = np.full(shape, dilation_value, data.dtype)
-    out[tuple(slice(None, None, s) for s in strides)] = data
-    return out
-
-
 def softmax_python(data: Any, axis: int = -1) -> Any:
     """Return exponentials that sum up to 1 along an axis."""
     powers = np.exp(data - data.max(axis=axis, keepdims=True))
@@ -152,66 +51,6 @@ def log_softmax_python(data: Any, axis: int = -1) -> Any:
     """Return the logarithms of `softmax_python`."""
     less = data - data.max(axis=axis, keepdims=True)
     return less - np.log(np.exp(less).sum(axis=axis, keepdims=True))
-
-
-def poolnd_python(
-    data: Any,
-    kernel: Sequence[int],
-    strides: Sequence[int],
-    dilation: Sequence[int],
-    padding_before: Sequence[int],
-    padding_after: Sequence[int],
-    pool_type: str,
-    count_include_pad: bool = True,
-    ceil_mode: bool = False,
-    dtype: str = "float32",
-    layout: str = "NCHW",
-) -> Any:
-    """Return the largest elements, or the means, of windows of the last axes."""
-    fill = 0 if pool_type == "avg" else np.finfo(dtype).min
-    sides, counts = [(0, 0), (0, 0)], []
-    for n, k, s, d, before, after in zip(
-        data.shape[2:], kernel, strides, dilation, padding_before, padding_after
-    ):
-        rest = n - (k - 1) * d - 1 + before + after
-        counts.append((-(-rest // s) if ceil_mode else rest // s) + 1)
-        sides.append((before, after + (s - 1 if ceil_mode else 0)))
-    padded = np.pad(data, sides, constant_values=fill)
-    inside = np.pad(np.ones_like(data), sides)
-    parts, present = [], []
-    for place in np.ndindex(*kernel):
-        window = tuple(
-            slice(p * d, p * d + (c - 1) * s + 1, s)
-            for p, d, c, s in zip(place, dilation, counts, strides)
-        )
-        whole: Any = (..., *window)
-        parts.append(padded[whole])
-        present.append(inside[whole])
-    if pool_type == "max":
-        return np.max(parts, axis=0)
-    total = float(np.prod(kernel)) if count_include_pad else np.maximum(np.sum(present, axis=0), 1)
-    return np.sum(parts, axis=0) / total
-
-
-def adaptive_pool(data: Any, out_size: Any, pool_type: str, layout: str = "NCHW") -> Any:
-    """Return the largest elements, or the means, of parts of images ``[n, c, h, w]``."""
-    sizes = _pair(out_size)
-    take: Any = {"avg": np.mean, "max": np.max}[pool_type]
-    edges = [
-        [(i * n // count, -(-((i + 1) * n) // count)) for i in range(count)]
-        for n, count in zip(data.shape[2:], sizes)
-    ]
-    rows = [
-        [take(data[:, :, top:bottom, left:right], axis=(2, 3)) for left, right in edges[1]]
-        for top, bottom in edges[0]
-    ]
-    return np.moveaxis(np.array(rows), (0, 1), (2, 3))
-
-
-def upsampling_python(data: Any, scale: Sequence[int], layout: str = "NCHW") -> Any:
-    """Return images whose rows and columns are repeated."""
-    rows, columns = (layout.index(letter) for letter in "HW")
-    return np.repeat(np.repeat(data, int(scale[0]), axis=rows), int(scale[1]), axis=columns)
 
 
 def lrn_python(a: Any, size: int, axis: int, bias: float, alpha: float, beta: float) -> Any:

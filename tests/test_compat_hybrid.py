@@ -105,9 +105,99 @@ def test_wrong_calls_are_refused(tvm: Any) -> None:
     with pytest.raises(ValueError, match="nothing: 2 arguments are given, 1 are taken"):
         nothing(a, a)
     with pytest.raises(
-        AttributeError, match=r"tvm\.te\.hybrid\.build is not provided: script reads"
+        AttributeError, match=r"tvm\.te\.hybrid\.parse_python is not provided: script reads"
     ):
-        tvm.te.hybrid.build
+        tvm.te.hybrid.parse_python
+    with pytest.raises(ValueError, match="HybridModule: there is no script"):
+        tvm.te.hybrid.HybridModule()(a)
+
+    @tvm.te.hybrid.script
+    def open_range(a):
+        b = output_tensor((3,), "float32")
+        for i in range(3):
+            for k in const_range(i):
+                b[i] = a[k]
+        return b
+
+    with pytest.raises(ValueError, match="open_range: the ends of const_range are constants"):
+        open_range(a)
+
+    @tvm.te.hybrid.script
+    def open_place(a, numbers):
+        b = output_tensor((3,), "float32")
+        for i in range(3):
+            b[i] = a[i] * numbers[i]
+        return b
+
+    with pytest.raises(ValueError, match="is read at a place that is not known: loop over a list"):
+        open_place(a, [1, 2, 3])
+
+
+def test_lists_are_known_while_a_function_is_read(tvm: Any) -> None:
+    offsets = [[1, 2], [3, SCALE]]
+
+    @tvm.te.hybrid.script
+    def weighted(inputs, weights):
+        out = output_tensor((4,), inputs[0].dtype)
+        count = len(inputs)
+        for i in range(4):
+            total = 0.0
+            for j in const_range(count):
+                total += inputs[j][i] * weights[j, 1] + offsets[1][j]
+            out[i] = total
+        return out
+
+    weights = [[0, 2], [0, 5]]
+    inputs = [tvm.te.placeholder((4,), name=f"t{i}") for i in range(2)]
+    out = weighted(inputs, tvm.runtime.convert(weights))
+    assert len(out.op.inputs) == 2
+    x, y = np.arange(4, dtype="float32"), np.ones(4, "float32")
+    np.testing.assert_allclose(ls.build([*inputs, out])(x, y), x * 2 + 3 + y * 5 + SCALE)
+    np.testing.assert_allclose(
+        weighted(np.stack([x, y]), np.array(weights)), x * 2 + 3 + y * 5 + SCALE
+    )
+
+
+def test_the_target_says_how_many_threads_a_block_has(tvm: Any) -> None:
+    @tvm.te.hybrid.script
+    def doubled(a):
+        b = output_tensor(a.shape, a.dtype)
+        n = a.shape[0]
+        m = max_num_threads(False)
+        for i in bind("blockIdx.x", ceil_div(n, m)):
+            for j in bind("threadIdx.x", m):
+                if i * m + j < n:
+                    b[i * m + j] = a[i * m + j] + a[i * m + j]
+        return b
+
+    a = tvm.te.placeholder((10000,), name="a")
+    with pytest.raises(ValueError, match="there is no current target: write"):
+        doubled(a)
+    with tvm.target.Target("cuda"):
+        b = doubled(a)
+    assert "T.thread_binding(1024" in ls.te.create_prim_func([a, b]).script()
+
+
+def test_a_scheduled_function_is_a_script(tvm: Any, tmp_path: Any) -> None:
+    @tvm.te.hybrid.script
+    def shifted(a):
+        b = output_tensor((a.shape[0] - 1,), a.dtype)
+        for i in range(a.shape[0] - 1):
+            b[i] = a[i + 1]
+        return b
+
+    a = tvm.te.placeholder((tvm.te.size_var("n"),), name="a")
+    b = shifted(a)
+    made = tvm.te.hybrid.build(tvm.te.create_schedule(b.op), [a], [b], "moved")
+    made.save(str(tmp_path / "moved.py"))
+    known = tvm.te.hybrid.HybridModule()
+    known.load(str(tmp_path / "moved.py"))
+    assert known.name == "moved" and known.get_source() == made.get_source()
+    x = np.arange(5, dtype="float32")
+    np.testing.assert_array_equal(known(x), x[1:])
+    out = np.zeros(4, "float32")
+    ls.build([a, known(a)])(x, out)
+    np.testing.assert_array_equal(out, x[1:])
 
 
 def test_a_function_of_loops_runs_on_arrays(tvm: Any) -> None:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/interp/arith.h"
 #include "loopsmith/interp/compiler.h"
@@ -37,6 +38,16 @@ std::vector<const BufferStore*> stores_in(const Block& block) {
   return found;
 }
 
+bool loads(const Stmt& stmt, const Buffer& buffer) {
+  bool found = false;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    const auto* load = ref.as<BufferLoad>();
+    found = found || (load && load->buffer->data.same_as(buffer.data));
+    return !found;
+  });
+  return found;
+}
+
 }  // namespace
 
 bool feeds_reduction(const Ref& variable, const Stmt& body) {
@@ -46,12 +57,20 @@ bool feeds_reduction(const Ref& variable, const Stmt& body) {
     post_order_visit(value, [&](const Ref& ref) { found = found || derived.contains(ref.get()); });
     return found;
   };
+  // A loop that starts elsewhere in each iteration counts on from there.
+  Substitution starts;
+  const auto counted = [&](const Expr& value) {
+    return starts.empty() ? value : Analyzer().simplify(substitute(value, starts));
+  };
   bool reduces = false;
   pre_order_visit(body, [&](const Ref& ref) {
-    if (const auto* realize = ref.as<BlockRealize>()) {
+    if (const auto* loop = ref.as<For>()) {
+      const Expr start = counted(loop->min);
+      if (is_derived(start)) starts[loop->loop_var] = start + loop->loop_var;
+    } else if (const auto* realize = ref.as<BlockRealize>()) {
       for (std::size_t i = 0; i < realize->iter_values.size(); ++i) {
         const IterVar& axis = *realize->block->iter_vars[i];
-        if (!is_derived(realize->iter_values[i])) continue;
+        if (!is_derived(counted(realize->iter_values[i]))) continue;
         derived.insert(axis.var.get());
         reduces = reduces || axis.iter_type == IterType::comm_reduce;
       }
@@ -318,7 +337,10 @@ void Compiler::block(const BlockRealize& realize) {
   for (const auto& axis : block.iter_vars) {
     if (axis->iter_type != IterType::comm_reduce) continue;
     reduces = true;
-    for (const auto& region : block.writes) reduction_buffers_.insert(region->buffer.get());
+    for (const auto& region : block.writes) {
+      // Who reads nothing of what it overwrites combines nothing.
+      if (loads(block.body, *region->buffer)) reduction_buffers_.insert(region->buffer.get());
+    }
   }
   if (!reduction_buffers_.empty()) block_stores_ = stores_in(block);
   if (block.init) {

@@ -227,6 +227,58 @@ TEST(races, what_others_add_to_is_not_read_meanwhile) {
   EXPECT_EQ(error(seq({add, store(a, load(t, {0}), {i})}), true), "");
 }
 
+/// T[()] = `value` in a block whose axis of reduction is j - i, where j starts at i * `factor`, and
+/// A[i] = T[()] behind it; parallel over i.
+Ptr<PrimFunc> skewed(bool is_sum, const Expr& value, const Ptr<Buffer>& a, const Ptr<Buffer>& t,
+                     const Ptr<Var>& i) {
+  const auto j = var("j"), vj = var("vj");
+  const Expr sum = load(t, {0}) + value;
+  Block block{
+      .iter_vars = {make(IterVar{.dom = make(Range{.min = 0, .extent = 2}),
+                                 .var = vj,
+                                 .iter_type = IterType::comm_reduce})},
+      .writes = {make(BufferRegion{.buffer = t, .region = {make(Range{.min = 0, .extent = 1})}})},
+      .body = store(t, is_sum ? sum : value, {0})};
+  if (is_sum) block.init = store(t, f(0), {0});
+  const Stmt realize = make(BlockRealize{.iter_values = {j - i}, .block = make(std::move(block))});
+  For inner{.loop_var = j, .min = i, .extent = 2, .body = realize};
+  const Stmt loop = for_loop(i, 0, 4, seq({make(std::move(inner)), store(a, load(t, {0}), {i})}),
+                             ForKind::parallel);
+  return function({a},
+                  make(BlockRealize{.block = make(Block{.alloc_buffers = {t}, .body = loop})}));
+}
+
+TEST(races, reductions_of_a_skewed_loop_are_those_of_its_iteration) {
+  const auto a = decl_buffer({4}, f32, "A"), t = decl_buffer({1}, f32, "T");
+  const auto i = var("i");
+  for (const bool is_sum : {false, true}) {
+    std::vector<float> x(4);
+    Call(skewed(is_sum, cast(f32, i), a, t, i)).tensor(x).run();
+    EXPECT_EQ(x, is_sum ? (std::vector<float>{0, 2, 4, 6}) : (std::vector<float>{0, 1, 2, 3}));
+  }
+}
+
+TEST(races, who_overwrites_reduces_nothing) {
+  const auto a = decl_buffer({4}, f32, "A"), s = decl_buffer({1}, f32, "S");
+  const auto k = var("k"), vk = var("vk");
+  const auto error = [&](const Expr& value) {
+    Block block{
+        .iter_vars = {make(IterVar{.dom = make(Range{.min = 0, .extent = 4}),
+                                   .var = vk,
+                                   .iter_type = IterType::comm_reduce})},
+        .writes = {make(BufferRegion{.buffer = s, .region = {make(Range{.min = 0, .extent = 1})}})},
+        .body = store(s, value, {0})};
+    const Stmt realize = make(BlockRealize{.iter_values = {k}, .block = make(std::move(block))});
+    std::vector<float> x{1, 2, 3, 4}, y{0};
+    return Call(function({a, s}, for_loop(k, 0, 4, realize, ForKind::parallel)))
+        .tensor(x)
+        .tensor(y)
+        .error();
+  };
+  EXPECT_EQ(error(load(s, {0}) + load(a, {vk})), "");
+  EXPECT_EQ(error(load(a, {vk})).substr(0, 30), "InterpError: no_race: race on ");
+}
+
 /// S[vi] = sum over vk, with the loop over `kind` parallel.
 Ptr<PrimFunc> reduction(ForKind spatial, ForKind reduced, const Expr& element) {
   const auto a = decl_buffer({4, 4}, f32, "A"), s = decl_buffer({4}, f32, "S");

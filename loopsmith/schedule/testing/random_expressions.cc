@@ -23,7 +23,10 @@ std::string ProgramWriter::condition(const std::vector<Index>& loops, bool keeps
     case 1: return fmt::format("{} >= {}", a.text, middle);
     case 2: return fmt::format("{} != {}", a.text, middle);
     case 3: return fmt::format("{} % 2 == {}", a.text, draw_.between(0, 1));
-    case 4: return fmt::format("{} <= {}", a.text, b.text);
+    case 4:
+      // What holds always, the reader decides: its `if` is then none.
+      return a.text == b.text ? fmt::format("{} != {}", a.text, middle)
+                              : fmt::format("{} <= {}", a.text, b.text);
     case 5: return fmt::format("{} + {} < {}", a.text, b.text, middle + b.high);
     default: return fmt::format("{} >= 1 and {} < {}", a.text, b.text, b.high);
   }

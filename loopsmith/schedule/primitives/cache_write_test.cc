@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/primitives/cache_write.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "loopsmith/schedule/primitives.h"
@@ -46,6 +47,49 @@ TEST(cache_write, follows_splits_fusions_and_guards) {
   fuse(sch, {io, jo});
   cache_write(sch, get_block(sch, "C"), 0, "local");
   expect_sound(sch, func);
+}
+
+TEST(cache_write, follows_fused_loops_that_were_split_into_parts_that_do_not_divide) {
+  const auto func = matmul(10, 7, 4);
+  Schedule sch(func);
+  const auto [i, j, k] = get_loops(sch, get_block(sch, "C")).take<3>();
+  split(sch, fuse(sch, {i, j}), {infer, 16});
+  cache_write(sch, get_block(sch, "C"), 0, "local");
+  expect_sound(sch, func);
+  // Of three loops, into three parts.
+  const auto copied = program(R"((A: T.Buffer((5, 6, 7)), B: T.Buffer((5, 6, 7))):
+    for i, j, k in T.grid(5, 6, 7):
+        with T.block("B"):
+            vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+            B[vi, vj, vk] = A[vi, vj, vk] + T.float32(1)
+)");
+  Schedule deep(copied);
+  split(deep, fuse(deep, get_loops(deep, get_block(deep, "B"))), {infer, 4, 8});
+  cache_write(deep, get_block(deep, "B"), 0, "local");
+  expect_sound(deep, copied);
+}
+
+TEST(cache_write, refuses_a_limit_within_the_rows_of_fused_loops) {
+  const auto error = [](int limit) {
+    Schedule sch(program(fmt::format(R"((A: T.Buffer((10, 7)), C: T.Buffer((10, 7))):
+    B = T.alloc_buffer((10, 7))
+    for fo, fi in T.grid(5, 16):
+        with T.block("B"):
+            vi = T.axis.spatial(10, (fo * 16 + fi) // 7)
+            vj = T.axis.spatial(7, (fo * 16 + fi) % 7)
+            T.where(fo * 16 + fi < {})
+            B[vi, vj] = A[vi, vj] + T.float32(1)
+    for i, j in T.grid(5, 7):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj]
+)",
+                                     limit)));
+    return error_of([&] { cache_write(sch, get_block(sch, "B"), 0, "local"); }).substr(0, 31);
+  };
+  EXPECT_EQ(error(69), "step_keeps_results: cache_write");
+  EXPECT_EQ(error(63), "");
+  EXPECT_EQ(error(70), "");
 }
 
 TEST(cache_write, stays_in_the_loop_that_it_shares_with_readers) {

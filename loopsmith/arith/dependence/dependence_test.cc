@@ -230,6 +230,21 @@ TEST(dependence, siblings_merge_where_reads_do_not_run_ahead) {
   }
 }
 
+TEST(dependence, loops_over_blocks_of_columns_merge_without_an_exact_question) {
+  // X[8*i + k] is written for k below 8, and read in blocks of as many: by an earlier iteration
+  // where blocks overlap the next one.
+  for (const int offset : {0, -1, 1}) {
+    Program p;
+    const Expr block = p.i * 8 + p.k, other = p.j * 8 + p.m + offset;
+    Dependences d(
+        seq({p.loop(p.i, p.n, p.loop(p.k, 8, store(p.x, load(p.y, {block}), {block}))),
+             p.loop(p.j, p.n, p.loop(p.m, 8, store(p.a, load(p.x, {other}), {other, 0})))}));
+    const Verdict expected = offset > 0 ? Verdict::violated : Verdict::proved;
+    EXPECT_EQ(d.mergeable(Loops{p.i}, Loops{p.j}).verdict, expected) << offset;
+    EXPECT_EQ(d.exact_questions() == 0, offset <= 0) << offset;
+  }
+}
+
 TEST(dependence, a_nest_is_cut_unless_a_later_iteration_is_fed) {
   for (const int shift : {0, -1}) {
     Program p;

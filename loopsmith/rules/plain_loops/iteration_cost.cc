@@ -73,16 +73,21 @@ int lanes_of(const Statement& statement, const Machine& machine) {
 }
 
 IterationCost iteration_cost(const Statement& statement, const For& innermost,
-                             const Machine& machine) {
+                             const Machine& machine, std::span<const Ptr<Buffer>> own) {
   const double lanes = lanes_of(statement, machine);
+  const auto is_own = [&](const Reference& reference) {
+    return std::ranges::any_of(
+        own, [&](const Ptr<Buffer>& each) { return each.same_as(reference.buffer); });
+  };
   const Motion stored = motion_of(statement.references[0], innermost);
-  const bool accumulates = stored.kind == Motion::Kind::none;
+  const bool stays = is_own(statement.references[0]);
+  const bool accumulates = !stays && stored.kind == Motion::Kind::none;
   const double operations = statement.operations / operations_per_cycle;
   IterationCost cost{.scalar = operations, .vector = operations / lanes};
   double lines = 0;
   for (const Reference& reference : statement.references) {
     const Motion motion = motion_of(reference, innermost);
-    if (motion.kind == Motion::Kind::none) continue;
+    if (is_own(reference) || motion.kind == Motion::Kind::none) continue;
     lines += line_cost(reference, motion, machine);
     cost.scalar += 1 / accesses_per_cycle;
     if (motion.kind == Motion::Kind::contiguous) {
@@ -92,7 +97,11 @@ IterationCost iteration_cost(const Statement& statement, const For& innermost,
     }
   }
   const double latency = statement.store->buffer->dtype.is_float() ? sum_latency : 1;
-  if (accumulates && statement.is_accumulation) {
+  if (stays) {
+    // One instruction more where a branch decides: it chooses between two values.
+    if (statement.is_conditional) cost.vector += 1 / operations_per_cycle / lanes;
+    if (reads_own(statement)) cost.scalar = std::max(cost.scalar, latency);
+  } else if (accumulates && statement.is_accumulation) {
     cost.scalar = std::max(cost.scalar, sum_latency);
     cost.vector = std::max(cost.vector, sum_latency / lanes);
   } else if (accumulates && reads_own(statement)) {

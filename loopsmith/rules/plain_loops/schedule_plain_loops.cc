@@ -8,6 +8,7 @@
 #include "loopsmith/rules/plain_loops/joined_sums.h"
 #include "loopsmith/rules/plain_loops/lanes.h"
 #include "loopsmith/rules/plain_loops/loop_order.h"
+#include "loopsmith/rules/plain_loops/outer_lanes.h"
 #include "loopsmith/rules/plain_loops/register_tile.h"
 #include "loopsmith/rules/plain_loops/steps.h"
 #include "loopsmith/rules/plain_loops/threads.h"
@@ -73,7 +74,7 @@ bool runs_in_threads(const Steps& steps, const std::vector<LoopRV>& nests) {
 /// Vectors and threads for a nest. True when some of it runs in threads then.
 bool improve_kinds(Steps& steps, LoopRV nest, const Machine& machine) {
   const std::vector<LoopRV> before = steps.outermost();
-  for (const auto& improve : {join_sums, vectorize_innermost, parallelize}) {
+  for (const auto& improve : {join_sums, vectorize_outer, vectorize_innermost, parallelize}) {
     for (const LoopRV part : parts_of(steps, nest, before)) improve(steps, part, machine);
   }
   return runs_in_threads(steps, parts_of(steps, nest, before));

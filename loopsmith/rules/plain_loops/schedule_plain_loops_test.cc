@@ -58,6 +58,51 @@ TEST(schedule_plain_loops, runs_an_innermost_loop_in_vectors) {
   EXPECT_TRUE(has(scheduled(func), "for i in T.vectorized(100)"));
 }
 
+TEST(schedule_plain_loops, sums_into_scalars_of_a_loop_in_its_lanes) {
+  const auto product = program("A: T.Buffer((8, 16)), B: T.Buffer((16, 64)), C: T.Buffer((8, 64))",
+                               "for i, j in T.grid(8, 64):\n"
+                               "    sum: T.float32 = T.float32(0)\n"
+                               "    for k in range(16):\n"
+                               "        sum = sum + A[i, k] * B[k, j]\n"
+                               "    C[i, j] = sum");
+  const std::string text = scheduled(product);
+  EXPECT_LT(text.find("for j_1 in T.vectorized(16)"), text.find("for k in range(16)")) << text;
+  // Rows of B lie along the sum.
+  const auto transposed =
+      program("A: T.Buffer((8, 512)), B: T.Buffer((64, 512)), C: T.Buffer((8, 64))",
+              "for i, j in T.grid(8, 64):\n"
+              "    sum: T.float32 = T.float32(0)\n"
+              "    for k in range(512):\n"
+              "        sum = sum + A[i, k] * B[j, k]\n"
+              "    C[i, j] = sum");
+  EXPECT_TRUE(has(scheduled(transposed), "for k_1 in T.vectorized(16)")) << scheduled(transposed);
+}
+
+TEST(schedule_plain_loops, iterates_in_lanes_with_branches) {
+  const auto func = program("A: T.Buffer((100,)), N: T.Buffer((100,), 'int32')",
+                            "for i in range(100):\n"
+                            "    x: T.float32 = A[i]\n"
+                            "    n: T.int32 = 0\n"
+                            "    for t in range(20):\n"
+                            "        if x < T.float32(4):\n"
+                            "            x = x * x + A[i]\n"
+                            "            n = n + 1\n"
+                            "    N[i] = n");
+  const std::string text = scheduled(func);
+  EXPECT_TRUE(has(text, "for i_1 in T.vectorized(16)")) << text;
+  EXPECT_TRUE(has(text, "for t in range(20)")) << text;
+}
+
+TEST(schedule_plain_loops, leaves_loops_of_unlike_lengths_out_of_lanes) {
+  const auto func = program("A: T.Buffer((64, 64)), Y: T.Buffer((64,))",
+                            "for i in range(64):\n"
+                            "    x: T.float32 = T.float32(1)\n"
+                            "    for k in range(i):\n"
+                            "        x = x * A[k, i] + T.float32(1)\n"
+                            "    Y[i] = x");
+  EXPECT_FALSE(has(scheduled(func), "T.vectorized")) << scheduled(func);
+}
+
 TEST(schedule_plain_loops, leaves_a_recurrence_in_its_order) {
   const auto func = program("A: T.Buffer((100,)), B: T.Buffer((101,))",
                             "for i in range(100):\n    B[i + 1] = B[i] * A[i]");

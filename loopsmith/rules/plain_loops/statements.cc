@@ -194,4 +194,14 @@ double trip_count(const For& loop, const std::vector<const For*>& around, const 
   return std::max(estimates.of(loop.extent), 0.0);
 }
 
+double executions(const std::vector<const For*>& loops, std::vector<const For*> around,
+                  const Machine& machine) {
+  double count = 1;
+  for (const For* each : loops) {
+    count *= trip_count(*each, around, machine);
+    around.push_back(each);
+  }
+  return count;
+}
+
 }  // namespace loopsmith::plain_loops

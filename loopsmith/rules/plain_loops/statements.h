@@ -42,5 +42,8 @@ Motion motion_of(const Reference& reference, const For& loop);
 /// How often a loop runs its body: its extent, half of the largest one where that depends on loops
 /// around it, and a guess where it depends on sizes.
 double trip_count(const For& loop, const std::vector<const For*>& around, const Machine& machine);
+/// How often all iterations of loops, outermost first, inside of others are run.
+double executions(const std::vector<const For*>& loops, std::vector<const For*> around,
+                  const Machine& machine);
 
 }  // namespace loopsmith::plain_loops

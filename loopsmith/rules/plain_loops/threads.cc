@@ -18,15 +18,12 @@ double work_of(const Schedule& schedule, LoopRV loop, const Machine& machine) {
   const std::vector<const For*> around = nest_around(schedule, loop);
   double cycles = 0;
   for (Statement each : statements_in(schedule.statement(schedule.node(loop)))) {
-    const For& innermost = *each.loops.back();
-    const IterationCost cost = iteration_cost(each, innermost, machine);
-    double count = 1;
-    std::vector<const For*> outside = around;
-    for (const For* inside : each.loops) {
-      count *= trip_count(*inside, outside, machine);
-      outside.push_back(inside);
-    }
-    cycles += count * (innermost.kind == ForKind::vectorized ? cost.vector : cost.best());
+    const auto lanes = std::ranges::find(each.loops, ForKind::vectorized, &For::kind);
+    const bool has_lanes = lanes != each.loops.end();
+    const IterationCost cost =
+        iteration_cost(each, has_lanes ? **lanes : *each.loops.back(), machine);
+    const double count = executions(each.loops, around, machine);
+    cycles += count * (has_lanes ? cost.vector : cost.best());
   }
   return cycles;
 }

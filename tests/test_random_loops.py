@@ -13,6 +13,7 @@ import random
 
 import numpy as np
 import pytest
+from random_local_sums import LocalSums
 from random_loops import SIZE, random_loops
 from random_schedules import RandomSteps, changes_parameters
 
@@ -188,3 +189,26 @@ def test_random_loops_do_the_same_lowered_scheduled_and_compiled(group: int):
         except ls.LowerError:
             continue  # A loop to be unrolled that is too long.
         np.testing.assert_array_equal(run(module, seed), expected, f"{seed}: scheduled, compiled")
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_sums_into_scalars_are_the_same_by_default(group: int):
+    in_lanes = 0
+    for seed in range(FIRST + group, FIRST + CASES, GROUPS):
+        program = LocalSums(seed)
+        text = program.text()
+        func = ls.from_source(text)
+        sch = ls.default_schedule(func)
+        in_lanes += "vectorize" in str(sch.trace)
+        expected = program.arrays()
+        found = [each.copy() for each in expected]
+        with np.errstate(all="ignore"):
+            ls.build(func, default_schedule=False)(*expected)
+            ls.build(func)(*found)
+        if program.dtype.startswith("float"):
+            # Sums may be regrouped; whole numbers are exact up to a size, and grow by products.
+            if np.abs(expected[2]).max() < 2**20:
+                np.testing.assert_array_equal(found[2], expected[2], text)
+        else:
+            np.testing.assert_array_equal(found[2], expected[2], text)
+    assert in_lanes * GROUPS > CASES // 4

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 /// Vectors of one scalar, whose operations need not wait for each other, in so many registers.
-constexpr std::int64_t most_vectors = 4, registers = 12;
+constexpr std::int64_t max_vectors = 4, registers = 12;
 
 /// The body of a loop, as far as its iterations may be lanes.
 struct Body {
@@ -104,7 +104,7 @@ std::int64_t width_of(const Steps& steps, LoopRV loop, const Machine& machine) {
     lanes = std::min<std::int64_t>(lanes, lanes_of(each, machine));
   }
   const double trips = trip_count(node, nest_around(steps.schedule(), loop), machine);
-  std::int64_t vectors = most_vectors;
+  std::int64_t vectors = max_vectors;
   while (vectors > 1 &&
          (vectors * scalars > registers || static_cast<double>(vectors * lanes) > trips)) {
     vectors /= 2;

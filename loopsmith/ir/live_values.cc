@@ -36,7 +36,7 @@ class Liveness {
     if (const auto* store = stmt.as<BufferStore>()) {
       const bool is_it = store->buffer.same_as(buffer_);
       is_plain_ = is_plain_ && (is_it || !store->buffer->data.same_as(buffer_->data));
-      const bool is_certain = is_it && !store->predicate.defined();
+      const bool is_certain = is_it && !store->predicate.defined() && has_one_element(*buffer_);
       return reads(store->value) || reads(store->predicate) || reads_any(store->indices) ||
              (after && !is_certain);
     }

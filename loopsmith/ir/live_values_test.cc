@@ -30,6 +30,21 @@ bool is_live(const std::function<Stmt(Stmt)>& around) {
   return is_live_after(around(loop), *loop.as<For>(), scalar);
 }
 
+TEST(live_values, of_arrays_stay_behind_a_store_to_one_element) {
+  const Stmt fill = store(array, Expr(1), {Expr(0)}), use = write(load(array, {Expr(0)}));
+  const Stmt loop = loop_of(4, fill);
+  const auto is_live_in = [&](const Stmt& root) {
+    return is_live_after(root, *loop.as<For>(), array);
+  };
+  EXPECT_FALSE(is_live_in(seq({use, loop})));
+  EXPECT_TRUE(is_live_in(seq({loop, use})));
+  EXPECT_TRUE(is_live_in(seq({loop, fill, use})));
+  // In the other branch, it is another run.
+  const Expr condition = load(scalar, {}) > 0;
+  EXPECT_FALSE(is_live_in(
+      make(IfThenElse{.condition = condition, .then_case = loop, .else_case = seq({fill, use})})));
+}
+
 TEST(live_values, are_read_before_they_are_overwritten) {
   EXPECT_FALSE(is_live([](Stmt loop) { return loop; }));
   EXPECT_FALSE(is_live([](Stmt loop) { return seq({read(), loop}); }));

@@ -80,9 +80,7 @@ bool never_meet(AccessTable& table, const Allocation& allocation, const Access& 
 /// elements, or a write outside comes in between.
 bool keeps_its_values(AccessTable& table, const Allocation& allocation, const LoopOfUses& uses) {
   const std::vector<Access>& all = allocation.accesses;
-  const bool is_left = has_one_element(*allocation.buffer) &&
-                       !is_live_after(allocation.allocate->body, uses.loop(), allocation.buffer);
-  if (is_left) return true;
+  if (!is_live_after(allocation.allocate->body, uses.loop(), allocation.buffer)) return true;
   const auto stands_apart = [&](std::size_t write, std::size_t read) {
     const Scope* common = common_scope(all[write].scope, all[read].scope);
     if (!is_around(common, uses.scope)) return true;

@@ -148,8 +148,7 @@ bool Analysis::find_private(const Ref& memory, int loop) {
   }
   if (used_elsewhere) {
     const For* node = this->loop(loop).as_for();
-    const bool is_known = node && has_one_element(*used_elsewhere);
-    if (!is_known || is_live_after(root_, *node, used_elsewhere)) return false;
+    if (!node || is_live_after(root_, *node, used_elsewhere)) return false;
   }
   const auto is_covered = [&](int read) {
     return access(read).writes || is_written_before(read, uses, place_of(read, loop) + 1);

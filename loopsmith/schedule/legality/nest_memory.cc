@@ -29,8 +29,7 @@ std::vector<Ptr<Buffer>> memory_of_nest(const Schedule& schedule, NodeId nest,
     return is_private_to_iteration(how, memory_scope(*buffer)) || is_one_of(alike, buffer);
   };
   const auto is_left = [&](NodeId around, const Ptr<Buffer>& buffer) {
-    return loop && has_one_element(*buffer) &&
-           !is_live_after(schedule.statement(around), *loop, buffer);
+    return loop && !is_live_after(schedule.statement(around), *loop, buffer);
   };
   for (NodeId node = schedule.at(nest).parent; node != no_node; node = schedule.at(node).parent) {
     const auto* allocate = schedule.as<Allocate>(node);

@@ -113,7 +113,7 @@ for i in range(8):
   parallel(sch, get_loop(sch, "i"));
   EXPECT_EQ(
       error_of([&] { loop_partition(sch, get_loop(sch, "i"), {2, infer}); }).substr(0, 105),
-      "step_keeps_results: loop_partition: results would change: iterations of loop i1, which is "
+      "step_keeps_results: loop_partition: results would change: iterations of loop i0, which is "
       "parallel, would");
 }
 

@@ -80,6 +80,23 @@ TEST(set_scope, takes_views_along) {
             "a match_buffer");
 }
 
+TEST(set_scope, gives_no_common_memory_to_iterations_that_run_at_once) {
+  const auto func = program(R"((A: T.Buffer((8,)), B: T.Buffer((8,))):
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[3]
+)");
+  Schedule sch(func);
+  const LoopRV i = get_loop(sch, "i");
+  const BlockRV copy = read_at(sch, i, get_block(sch, "B"), 0, "local");
+  parallel(sch, i);
+  // Of two loops, neither has all uses of the memory.
+  version_loop(sch, {i}, {1});
+  EXPECT_EQ(error_of([&] { set_scope(sch, copy, "A_local", "shared"); }).substr(0, 80),
+            "step_keeps_results: set_scope: results would change: iterations of loop i, which");
+}
+
 TEST(unsafe_set_dtype, converts_what_views_store) {
   const auto func = written_by_view();
   Schedule sch(func);

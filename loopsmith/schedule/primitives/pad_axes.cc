@@ -2,14 +2,17 @@
 #include "loopsmith/schedule/primitives/pad_axes.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/effects.h"
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/primitives/padding.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
+#include "loopsmith/schedule/rewrites/cache_coverage.h"
 #include "loopsmith/schedule/rewrites/edits.h"
 
 namespace loopsmith {
@@ -188,10 +191,105 @@ class AxesPadding {
   PadAxesPlan plan_;
 };
 
+/// What has elements beyond the end of axes, too: `dimensions` says which of its indices may be
+/// there.
+struct LargerOperand {
+  Ptr<Buffer> buffer;
+  std::vector<bool> dimensions;
+};
+
+/// Finds operands whose elements beyond the end of axes were written, too. Nobody needs what is
+/// made of these, and nothing but values follows from it.
+class LargerOperands {
+ public:
+  LargerOperands(const Schedule& schedule, const PadAxesPlan& plan)
+      : schedule_(schedule), plan_(plan), block_(schedule.get(plan.block)) {}
+
+  std::vector<LargerOperand> find() const {
+    std::vector<LargerOperand> found;
+    for (const auto& region : block_.reads) {
+      const Ptr<Buffer>& buffer = region->buffer;
+      const bool is_known =
+          std::ranges::any_of(found, [&](const auto& each) { return each.buffer.same_as(buffer); });
+      if (is_known || !buffer->dtype.is_float() || decides(buffer)) continue;
+      std::vector<bool> dimensions = dimensions_with_room(buffer);
+      if (is_written_beyond(buffer, dimensions)) found.push_back({buffer, std::move(dimensions)});
+    }
+    return found;
+  }
+
+ private:
+  /// True when what lies beyond the end in some of these dimensions was written before.
+  bool is_written_beyond(const Ptr<Buffer>& buffer, const std::vector<bool>& dimensions) const {
+    if (std::ranges::none_of(dimensions, std::identity())) return false;
+    const NodeId node = schedule_.node(plan_.block);
+    const BlockRV scope = *block_around(schedule_, node);
+    const auto found = cache_subject(schedule_, plan_.block, BufferSelector(buffer),
+                                     BufferSelector::Side::read, "global");
+    const auto* subject = std::get_if<CacheSubject>(&found);
+    if (!subject) return false;
+    const NodeId around = schedule_.node(scope);
+    AffineRegion box = read_region(schedule_, buffer, {plan_.block}, around);
+    for (std::size_t d = 0; d < dimensions.size(); ++d) {
+      if (dimensions[d]) box.sides[d] = AffineInterval{};
+    }
+    return is_written_before(schedule_, *subject, box,
+                             {.at = nest_of(schedule_, scope, plan_.block), .around = around});
+  }
+
+  /// True when a load of the buffer gives an index, a condition, or a divisor of integers.
+  bool decides(const Ptr<Buffer>& buffer) const {
+    bool found = false;
+    for (const Stmt& part : {block_.init, block_.body}) {
+      if (!part.defined()) continue;
+      pre_order_visit(part, [&](const Ref& ref) {
+        if (!is_expr(*ref.get())) return !found;
+        const Expr expr = Expr::from(ref);
+        found = found || (!expr.dtype().is_float() && loads_from(expr, buffer));
+        return !found;
+      });
+    }
+    return found;
+  }
+
+  /// The dimensions of an operand in which each index is another expression than a padded axis, or
+  /// an axis whose new extent is that of the dimension.
+  std::vector<bool> dimensions_with_room(const Ptr<Buffer>& buffer) const {
+    std::vector<bool> have_room(buffer->shape.size(), true), are_padded(buffer->shape.size());
+    Analyzer analyzer;
+    const auto look = [&](const Ref& ref) {
+      const auto* load = ref.as<BufferLoad>();
+      if (!load || !load->buffer.same_as(buffer)) return true;
+      for (std::size_t d = 0; d < load->indices.size(); ++d) {
+        for (std::size_t k = 0; k < plan_.extents.size(); ++k) {
+          if (!plan_.extents[k].defined() ||
+              !uses_variable(load->indices[d], block_.iter_vars[k]->var)) {
+            continue;
+          }
+          are_padded[d] = true;
+          have_room[d] = have_room[d] && load->indices[d].same_as(block_.iter_vars[k]->var) &&
+                         analyzer.can_prove_equal(plan_.extents[k], buffer->shape[d]);
+        }
+      }
+      return true;
+    };
+    for (const Stmt& part : {block_.init, block_.body}) {
+      if (part.defined()) pre_order_visit(part, look);
+    }
+    for (std::size_t d = 0; d < have_room.size(); ++d) have_room[d] = have_room[d] && are_padded[d];
+    return have_room;
+  }
+
+  const Schedule& schedule_;
+  const PadAxesPlan& plan_;
+  const Block& block_;
+};
+
 /// `stmt` with what it reads taken from the last index where an axis is beyond it; accesses to
-/// `outputs` keep their indices.
+/// `outputs`, and those to operands that are `larger`, keep their indices.
 Stmt repeat_last(const Stmt& stmt, const Substitution& clamped,
-                 const std::vector<Ptr<Buffer>>& outputs) {
+                 const std::vector<Ptr<Buffer>>& outputs,
+                 const std::vector<LargerOperand>& larger) {
   const auto is_output = [&](const Ptr<Buffer>& buffer) {
     return std::ranges::any_of(outputs, [&](const auto& each) { return each.same_as(buffer); });
   };
@@ -201,8 +299,16 @@ Stmt repeat_last(const Stmt& stmt, const Substitution& clamped,
     return value == clamped.end() ? Expr(Ptr<Var>(&variable)) : value->second;
   });
   rewrite.on<BufferLoad>([&](const BufferLoad& access) -> Expr {
-    return is_output(access.buffer) ? Expr(Ptr<BufferLoad>(&access))
-                                    : Expr(rewrite.children(access));
+    if (is_output(access.buffer)) return Ptr<BufferLoad>(&access);
+    const auto operand = std::ranges::find_if(
+        larger, [&](const LargerOperand& each) { return each.buffer.same_as(access.buffer); });
+    BufferLoad copy = access;
+    for (std::size_t d = 0; d < copy.indices.size(); ++d) {
+      const bool is_there = operand != larger.end() && operand->dimensions[d] &&
+                            clamped.contains(Ref(copy.indices[d]));
+      if (!is_there) copy.indices[d] = rewrite(copy.indices[d]);
+    }
+    return make(std::move(copy));
   });
   rewrite.on<BufferStore>([&](const BufferStore& access) -> Stmt {
     BufferStore copy = access;
@@ -221,10 +327,12 @@ Planned<PadAxesPlan> plan_pad_axes(const Schedule& schedule, const PadAxesArgume
 /// Lemma. Let the block be the only writer of its outputs, one element or one accumulator for each
 /// value of its spatial axes. An instance with an axis beyond its old end writes an element whose
 /// index is beyond it, too, which no instance wrote, so that no statement reads it; and it reads
-/// what an instance of the last index reads, which nothing writes in the block's nest. So (add)
-/// holds, and the instances that there were stay in their order.
+/// what an instance of the last index reads, which nothing writes in the block's nest, or what was
+/// written before it and decides on nothing but the value that it writes. So (add) holds, and the
+/// instances that there were stay in their order.
 Nothing commit_pad_axes(Schedule& schedule, PadAxesPlan&& plan) {
   if (plan.loops.empty()) return {};
+  const std::vector<LargerOperand> larger = LargerOperands(schedule, plan).find();
   const NodeId scope = schedule.node(*block_around(schedule, schedule.node(plan.block)));
   for (const auto& [buffer, shape] : plan.buffers) {
     Buffer padded = *buffer;
@@ -247,8 +355,8 @@ Nothing commit_pad_axes(Schedule& schedule, PadAxesPlan&& plan) {
     axis.dom = range(axis.dom->min, plan.extents[k]);
     block.iter_vars[k] = make(std::move(axis));
   }
-  block.body = repeat_last(block.body, clamped, outputs);
-  if (block.init) block.init = repeat_last(block.init, clamped, outputs);
+  block.body = repeat_last(block.body, clamped, outputs, larger);
+  if (block.init) block.init = repeat_last(block.init, clamped, outputs, larger);
   realize.block = make(std::move(block));
   const Schedule::Renewed renewed{{before.get(), realize.block.get()}};
   schedule.replace(schedule.node(plan.block), make(std::move(realize)), renewed);

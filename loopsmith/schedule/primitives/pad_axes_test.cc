@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "loopsmith/ir/script_text.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/programs.h"
 #include "loopsmith/schedule/testing/semantics.h"
@@ -64,6 +65,88 @@ for i in range(9):
   compute_at(sch, p, split(sch, get_loops(sch, get_block(sch, "Y"))[0], {infer, 4})[0]);
   EXPECT_TRUE(is_const_int(sch.realize(p).predicate, 1));
   expect_result(sch, before);
+}
+
+TEST(pad_axes, reads_what_was_added_to_an_operand) {
+  const auto before = program(R"(A: T.Buffer((10, 7), "float32"), C: T.Buffer((10,), "float32"))",
+                              R"(
+S = T.alloc_buffer((10, 7))
+M = T.alloc_buffer((10,))
+for i, k in T.grid(10, 7):
+    with T.block("S"):
+        vi, vk = T.axis.remap("SS", [i, k])
+        S[vi, vk] = A[vi, vk] * T.float32(2)
+for i, k in T.grid(10, 7):
+    with T.block("M"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            M[vi] = T.float32(0)
+        M[vi] = T.max(M[vi], T.if_then_else(vk < vi, S[vi, vk], T.float32(0)))
+for i in range(10):
+    with T.block("C"):
+        vi = T.axis.spatial(10, i)
+        C[vi] = M[vi]
+)");
+  Schedule sch(before);
+  sch.verify_quick_answers(true);
+  pad_axes(sch, get_block(sch, "S"), {4, 1});
+  pad_axes(sch, get_block(sch, "M"), {4, 1});
+  expect_result(sch, before,
+                program(R"(A: T.Buffer((10, 7), "float32"), C: T.Buffer((10,), "float32"))",
+                        R"(
+S = T.alloc_buffer((12, 7))
+M = T.alloc_buffer((12,))
+for i, k in T.grid(12, 7):
+    with T.block("S"):
+        vi, vk = T.axis.remap("SS", [i, k])
+        S[vi, vk] = A[T.min(vi, 9), vk] * T.float32(2)
+for i, k in T.grid(12, 7):
+    with T.block("M"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            M[vi] = T.float32(0)
+        M[vi] = T.max(M[vi], T.if_then_else(vk < T.min(vi, 9), S[vi, vk], T.float32(0)))
+for i in range(10):
+    with T.block("C"):
+        vi = T.axis.spatial(10, i)
+        C[vi] = M[vi]
+)"));
+  expect_replays(sch, before);
+}
+
+TEST(pad_axes, repeats_the_last_index_where_more_follows_from_an_element_than_a_value) {
+  // As an index, a condition, a divisor; and where what was added is unwritten.
+  const auto padded = [](std::string_view type, std::string_view value, bool of_both) {
+    Schedule sch(program(R"(A: T.Buffer((12,), "float32"), C: T.Buffer((10,), "float32"))",
+                         fmt::format(R"(
+S = T.alloc_buffer((10,), "{0}")
+M = T.alloc_buffer((10,))
+for i in range(10):
+    with T.block("S"):
+        vi = T.axis.spatial(10, i)
+        S[vi] = T.cast(vi, "{0}")
+for i in range(10):
+    with T.block("M"):
+        vi = T.axis.spatial(10, i)
+        M[vi] = {1}
+for i in range(10):
+    with T.block("C"):
+        vi = T.axis.spatial(10, i)
+        C[vi] = M[vi]
+)",
+                                     type, value)));
+    sch.verify_quick_answers(true);
+    if (of_both) pad_axes(sch, get_block(sch, "S"), {4});
+    pad_axes(sch, get_block(sch, "M"), {4});
+    const Block& block = sch.get(get_block(sch, "M"));
+    return to_string(Ref(block.body.as<BufferStore>()->value));
+  };
+  EXPECT_EQ(padded("float32", "S[vi]", true), "S[vi]");
+  EXPECT_EQ(padded("float32", "S[vi]", false), "S[T.min(vi, 9)]");
+  EXPECT_EQ(padded("int32", "A[S[vi]]", true), "A[S[T.min(vi, 9)]]");
+  EXPECT_EQ(padded("float32", "T.Select(S[vi] < T.float32(3), A[vi], T.float32(0))", true),
+            "T.Select(S[T.min(vi, 9)] < T.float32(3), A[vi], T.float32(0))");
+  EXPECT_EQ(padded("float32", "A[vi]", true), "A[vi]");
 }
 
 TEST(pad_axes, takes_symbolic_sizes) {

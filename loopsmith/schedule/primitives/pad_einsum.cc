@@ -5,6 +5,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/reducers.h"
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -122,10 +123,11 @@ class EinsumPlanner {
     for (std::size_t d = 0; d < region.region.size(); ++d) {
       const Range& side = *region.region[d];
       const auto axis = axis_of(side.min);
-      if (!is_const_int(side.extent, 1) || (!axis && !side.min.is<IntImm>())) {
+      if (!is_const_int(side.extent, 1) || (!axis && !may_stay(side.min, is_write))) {
         return fail(
             fmt::format("index {} of buffer {} is neither an axis nor a number", d, buffer->name));
       }
+      const bool is_number = side.min.is<IntImm>();
       const Expr one = int_imm(side.min.dtype(), 1);
       const bool is_padded = axis && plan_.extents[*axis].defined();
       is_changed = is_changed || is_padded;
@@ -133,8 +135,12 @@ class EinsumPlanner {
         starts_at_zero = starts_at_zero && is_const_int(block_.iter_vars[*axis]->dom->min, 0);
       }
       operand.indices.push_back(side.min);
-      operand.extents.push_back(axis ? copied_extent(*axis, buffer->shape[d]) : one);
-      operand.shape.push_back(is_padded ? plan_.extents[*axis] : axis ? buffer->shape[d] : one);
+      operand.extents.push_back(axis        ? copied_extent(*axis, buffer->shape[d])
+                                : is_number ? one
+                                            : buffer->shape[d]);
+      operand.shape.push_back(is_padded   ? plan_.extents[*axis]
+                              : is_number ? one
+                                          : buffer->shape[d]);
     }
     if (is_changed && !starts_at_zero) return fail("its axes do not start at 0");
     if (is_write && !tells_axes(region)) {
@@ -143,6 +149,17 @@ class EinsumPlanner {
     }
     if (is_changed) plan_.operands.push_back(std::move(operand));
     return {};
+  }
+
+  /// True of an index that padding leaves as it is: a number, or of what is read any that is made
+  /// of other axes; then a copy has all of that dimension.
+  bool may_stay(const Expr& index, bool is_write) const {
+    if (index.is<IntImm>()) return true;
+    for (std::size_t k = 0; k < block_.iter_vars.size(); ++k) {
+      const bool is_padded = plan_.extents[k].defined();
+      if (is_padded && uses_variable(index, block_.iter_vars[k]->var)) return false;
+    }
+    return !is_write && !reads_memory(index);
   }
 
   /// True when each access to the buffer of a region is by the indices that the region has.
@@ -198,13 +215,20 @@ class EinsumPlanner {
                std::ranges::count_if(operand.indices,
                                      [&](const Expr& other) { return other.same_as(index); }) > 1;
       };
+      const auto is_made_of_axes = [&](const Expr& index) {
+        return !index.is<IntImm>() && !axis_of(index);
+      };
       const bool reads_all = !may_skip(realize_, operand.buffer) &&
-                             std::ranges::none_of(operand.indices, is_used_twice);
+                             std::ranges::none_of(operand.indices, is_used_twice) &&
+                             std::ranges::none_of(operand.indices, is_made_of_axes);
       if (reads_all) continue;
       const auto found = cache_subject_by_index(schedule_, plan_.block, operand.buffer,
                                                 BufferSelector::Side::read, "global");
       if (const auto* refusal = std::get_if<Refusal>(&found)) return *refusal;
-      const AffineRegion box = read_region(schedule_, operand.buffer, {plan_.block}, scope);
+      AffineRegion box = read_region(schedule_, operand.buffer, {plan_.block}, scope);
+      for (std::size_t d = 0; d < box.sides.size(); ++d) {
+        if (is_made_of_axes(operand.indices[d])) box.sides[d] = AffineInterval{};
+      }
       const CopyPlace place{.at = nest_of(schedule_, plan_.scope, plan_.block), .around = scope};
       if (!is_written_before(schedule_, std::get<CacheSubject>(found), box, place)) {
         return changed_results(copied_elements_are_written,
@@ -214,13 +238,19 @@ class EinsumPlanner {
     return {};
   }
 
+  /// True when an integer is divided by something that may be 0 in what is padded.
   bool divides() const {
     bool found = false;
+    const auto look = [&](const auto* division) {
+      if (!division || !division->b.dtype().is_integer()) return;
+      const std::int64_t* divisor = as_int(division->b);
+      found = found || !divisor || *divisor == 0;
+    };
     pre_order_visit(block_.body, [&](const Ref& ref) {
-      const Expr expr = Expr::from(ref);
-      const bool is_division =
-          ref.is<Div>() || ref.is<Mod>() || ref.is<FloorDiv>() || ref.is<FloorMod>();
-      found = found || (is_division && expr.dtype().is_integer());
+      look(ref.as<Div>());
+      look(ref.as<Mod>());
+      look(ref.as<FloorDiv>());
+      look(ref.as<FloorMod>());
       return !found;
     });
     return found;

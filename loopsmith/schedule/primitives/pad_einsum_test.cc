@@ -102,6 +102,48 @@ for i, j in T.grid(n, 8):
   expect_result(sch, before);
 }
 
+TEST(pad_einsum, copies_all_of_a_dimension_whose_index_is_made_of_other_axes) {
+  const auto before = program(
+      R"(A: T.Buffer((4, 7), "float32"), B: T.Buffer((2, 7), "float32"), C: T.Buffer((4,), "float32"))",
+      R"(
+for h, k in T.grid(4, 7):
+    with T.block("C"):
+        vh, vk = T.axis.remap("SR", [h, k])
+        with T.init():
+            C[vh] = T.float32(0)
+        C[vh] = C[vh] + A[vh, vk] * B[vh // 2, vk]
+)");
+  Schedule sch(before);
+  sch.verify_quick_answers(true);
+  pad_einsum(sch, get_block(sch, "C"), {1, 4});
+  expect_result(
+      sch, before,
+      program(
+          R"(A: T.Buffer((4, 7), "float32"), B: T.Buffer((2, 7), "float32"), C: T.Buffer((4,), "float32"))",
+          R"(
+A_pad = T.alloc_buffer((4, 8))
+B_pad = T.alloc_buffer((2, 8))
+for i0, i1 in T.grid(4, 8):
+    with T.block("A_pad"):
+        v0, v1 = T.axis.remap("SS", [i0, i1])
+        A_pad[v0, v1] = T.if_then_else(v1 < 7, A[v0, v1], T.float32(0))
+for i0, i1 in T.grid(2, 8):
+    with T.block("B_pad"):
+        v0, v1 = T.axis.remap("SS", [i0, i1])
+        B_pad[v0, v1] = T.if_then_else(v1 < 7, B[v0, v1], T.float32(0))
+for h, k in T.grid(4, 8):
+    with T.block("C"):
+        vh, vk = T.axis.remap("SR", [h, k])
+        with T.init():
+            C[vh] = T.float32(0)
+        C[vh] = C[vh] + A_pad[vh, vk] * B_pad[vh // 2, vk]
+)"));
+  // A padded axis, or memory, in such an index has no copy.
+  EXPECT_EQ(error_of([&] { pad_einsum(sch, get_block(sch, "C"), {8, 1}); }),
+            "block_is_einsum: pad_einsum: block C is no Einsum pattern, as index 0 of buffer B_pad "
+            "is neither an axis nor a number");
+}
+
 TEST(pad_einsum, refuses_what_is_no_einsum) {
   Schedule sch(matmul(6, 5, 7));
   const auto c = get_block(sch, "C");

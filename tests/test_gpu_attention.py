@@ -71,6 +71,8 @@ CASES = [
     (2, 40, 100, 20, "float16", False),
     (2, 64, 128, 32, "float16", True),
     (0, 32, 80, 16, "float16", False),
+    (1, 130, 33, 24, "float16", False),
+    (2, 70, 90, 37, "float16", True),
 ]
 
 
@@ -80,8 +82,6 @@ def test_attention_is_one_kernel(target: str, case: tuple[Any, ...]) -> None:
     gpu_devices.require(target)
     *sizes, dtype, is_causal = case
     are_fragments = dtype == "float16" and target.endswith("sm_80")
-    if are_fragments and any(size % 16 for size in sizes[1:]):
-        pytest.skip("tensor cores multiply faster, in kernels of their own")
     sch = ls.default_schedule(attention(*case), target=target)
     assert "merge_online" in str(sch.trace)
     assert ("wmma_sync" in str(sch.trace)) == are_fragments
@@ -206,6 +206,63 @@ def test_attention_of_any_number_of_keys(target: str, is_causal: bool) -> None:
         result = np.full_like(arrays[0], np.nan)
         built(*arrays, result)
         np.testing.assert_allclose(result, expected(*arrays, is_causal), rtol=1e-4, atol=1e-5)
+
+
+def grouped_attention(
+    shape: tuple[int, int, int, int], shared_by: int, keys: int, dtype: str, *, as_groups: bool
+) -> tir.PrimFunc:
+    """Heads of queries share keys and values: head h those of h // g, or by axes of their own."""
+    batch, heads, queries, width = shape
+    groups = heads // shared_by
+    head = (groups, shared_by) if as_groups else (heads,)
+    q = te.placeholder((batch, *head, queries, width), dtype, name="Q")
+    k, v = (te.placeholder((batch, groups, keys, width), dtype, name=name) for name in "KV")
+    r, t = te.reduce_axis((0, width), name="r"), te.reduce_axis((0, keys), name="t")
+    square = (batch, *head, queries, keys)
+
+    def wide(value: Any) -> Any:
+        return value.astype("float32")
+
+    def own(of: te.Tensor, place: Any, *rest: Any) -> Any:
+        return wide(of[(place[0], place[1] if as_groups else place[1] // shared_by, *rest)])
+
+    scores = te.compute(
+        square, lambda *p: te.sum(wide(q[(*p[:-1], r)]) * own(k, p, p[-1], r), axis=r)
+    )
+    soft = te.nn.softmax(te.compute(square, lambda *p: scores[p] * width**-0.5))
+    weights = te.compute(square, lambda *p: soft[p].astype(dtype))
+    sums = te.compute(
+        (batch, *head, queries, width),
+        lambda *p: te.sum(wide(weights[(*p[:-1], t)]) * own(v, p, t, p[-1]), axis=t),
+    )
+    out = te.compute((batch, *head, queries, width), lambda *p: sums[p].astype(dtype), name="out")
+    return te.create_prim_func([q, k, v, out])
+
+
+@pytest.mark.parametrize("as_groups", [False, True])
+@pytest.mark.parametrize("sizes", [(32, 64, 16), (40, 90, 24)])
+@pytest.mark.parametrize("case", [("float32", "opencl"), ("float16", "cuda -arch=sm_80")])
+def test_heads_share_keys_and_values(
+    case: tuple[str, str], sizes: tuple[int, int, int], as_groups: bool
+) -> None:
+    dtype, target = case
+    gpu_devices.require(target)
+    queries, keys, width = sizes
+    func = grouped_attention((2, 6, queries, width), 3, keys, dtype, as_groups=as_groups)
+    built = ls.build(func, target=target)
+    source = built.source(target.split()[0])
+    assert source.count("__kernel void" if target == "opencl" else "__global__ void") == 1
+    assert ("ls_mma_" in source) == (dtype == "float16")
+    rng = np.random.default_rng(1)
+    shapes = [(2, 6, queries, width), (2, 2, keys, width), (2, 2, keys, width)]
+    q, k, v = (rng.standard_normal(shape).astype(dtype) for shape in shapes)
+    exact = expected(q, *(np.repeat(each, 3, axis=1) for each in (k, v)), False)
+    if as_groups:
+        q, exact = (each.reshape(2, 2, 3, queries, width) for each in (q, exact))
+    result = np.full_like(q, np.nan)
+    built(q, k, v, result)
+    tolerance = 1e-2 if dtype == "float16" else 1e-4
+    np.testing.assert_allclose(result, exact, rtol=tolerance, atol=tolerance / 10)
 
 
 def test_attention_of_single_numbers() -> None:

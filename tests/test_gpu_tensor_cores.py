@@ -277,24 +277,27 @@ def test_an_instruction_that_is_not_known_is_refused() -> None:
     assert "there is no warp instruction fma of such a form" in str(error)
 
 
-def test_a_fragment_that_is_no_number_of_tiles_is_refused() -> None:
+def test_a_fragment_of_unknown_size_is_refused() -> None:
     sch = script("""
 @T.prim_func
-def main(A: T.Buffer((16, 8), "float16"), C: T.Buffer((16, 8), "float16")):
-    F = T.alloc_buffer((16, 8), "float16", scope="wmma.matrix_a")
+def main(a: T.handle, c: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (16, n), "float16")
+    C = T.match_buffer(c, (16, n), "float16")
+    F = T.alloc_buffer((16, n), "float16", scope="wmma.matrix_a")
     for b in T.thread_binding(1, thread="threadIdx.x"):
-        for i, j in T.grid(16, 8):
+        for i, j in T.grid(16, n):
             with T.block("F"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 F[vi, vj] = A[vi, vj]
-        for i, j in T.grid(16, 8):
+        for i, j in T.grid(16, n):
             with T.block("C"):
                 vi, vj = T.axis.remap("SS", [i, j])
-                C[vi, vj] = F[vi, 7 - vj]
+                C[vi, vj] = F[vi, n - 1 - vj]
 """)
     error = refused(sch)
-    assert error.code == "fragments_are_whole"
-    assert "buffer F in wmma.matrix_a is no number of tiles of 16 x 16" in str(error)
+    assert error.code == "fragments_are_counted"
+    assert "buffer F in wmma.matrix_a is no constant number of tiles of 16 x 16" in str(error)
 
 
 def test_a_product_whose_operands_are_no_fragments_of_their_side_is_refused() -> None:

@@ -129,12 +129,13 @@ class RegisterAllocator {
       const bool is_of_tile = d + 2 >= rank;
       const Expr size = analyzer_.simplify(tile.shape[d]);
       const std::int64_t* extent = as_int(size);
-      require(rank >= 2 && (!is_of_tile || (extent && *extent % fragment_size == 0)),
-              ErrorKind::lower, "fragments_are_whole",
+      require(rank >= 2 && (!is_of_tile || extent), ErrorKind::lower, "fragments_are_counted",
               hint("split the loops by 16, and cache what is inside"), allocate.span,
-              "buffer {} in {} is no number of tiles of 16 x 16", tile.name, tile.scope());
-      made.shape.push_back(is_of_tile ? int_imm(tile.shape[d].dtype(), *extent / fragment_size)
-                                      : tile.shape[d]);
+              "buffer {} in {} is no constant number of tiles of 16 x 16", tile.name, tile.scope());
+      // Of the last tiles a part may be used alone.
+      made.shape.push_back(
+          is_of_tile ? int_imm(tile.shape[d].dtype(), (*extent + fragment_size - 1) / fragment_size)
+                     : tile.shape[d]);
     }
     made.shape.push_back(int_imm(made.shape.back().dtype(), elements_of_thread));
     const Ptr<Buffer> registers = make(std::move(made));

@@ -59,9 +59,11 @@ class TensorCoreAttention {
     const bool keys_lie_in_rows = reads_steps_last(schedule_, scores, keys),
                values_lie_in_columns = reads_steps_last(schedule_, mix, values);
     type_ = schedule_.get(mix).reads[static_cast<std::size_t>(values)]->buffer->dtype;
-    online_ =
-        merge_stages(schedule_, stages_,
-                     {.rows = {infer, warps_, fragment}, .keys = keys_, .rounds_powers = true});
+    online_ = merge_stages(schedule_, stages_,
+                           {.rows = {infer, warps_, fragment},
+                            .keys = keys_,
+                            .rounds_powers = true,
+                            .padding = AttentionPadding{warps_ * fragment, keys_, fragment}});
     compute_at(schedule_, scores, online_.step, /*preserve_unit_loops=*/true);
     const BlockRV parts[] = {part_of_threads(online_.maxima), part_of_threads(online_.sums)};
     const Handles<BlockRV> blocks = get_child_blocks(schedule_, online_.rows);
@@ -101,42 +103,61 @@ class TensorCoreAttention {
   }
 
  private:
-  /// As many rows as give each multiprocessor a block, and whole tiles alone.
+  /// As many rows as give each multiprocessor a block, and of both as few beyond the end as may be.
   bool choose_tiles() {
     const BlockRV scores = stages_.scores.block;
-    const auto whole = [](const std::optional<std::int64_t>& extent) {
-      return extent && *extent > 0 && *extent % fragment == 0;
-    };
-    const auto width = count(schedule_, loops_of(schedule_, scores).reduction);
-    const auto columns = count(schedule_, columns_of(schedule_, stages_.mix));
-    const auto& shape = made_by(schedule_, scores)->shape;
-    const std::int64_t *rows = as_int(shape[stages_.rows]), *keys = as_int(shape[stages_.keys]);
-    const auto results = count(schedule_, loops_of(schedule_, scores).spatial);
-    if (!whole(width) || !whole(columns) || *width > max_columns || *columns > max_columns ||
-        columns_of(schedule_, stages_.mix).size() != 1 || !rows || !keys || !whole(*rows) ||
-        !whole(*keys) || !results) {
+    const auto width = in_fragments(count(schedule_, loops_of(schedule_, scores).reduction));
+    const auto columns = in_fragments(count(schedule_, columns_of(schedule_, stages_.mix)));
+    if (!width || !columns || *width > max_columns || *columns > max_columns ||
+        columns_of(schedule_, stages_.mix).size() != 1) {
       return false;
     }
-    for (std::int64_t warps = max_warps; warps > 0; warps /= 2) {
-      const std::int64_t blocks = *results / *keys / (warps * fragment);
-      if (*rows % (warps * fragment) != 0 || (blocks < wanted_blocks && warps > 2)) continue;
-      warps_ = warps;
-      break;
+    const auto& shape = made_by(schedule_, scores)->shape;
+    const auto extent_of = [&](std::size_t dimension) {
+      return count(schedule_, {loop_of(schedule_, stages_.scores, dimension)});
+    };
+    const std::optional<std::int64_t> rows = extent_of(stages_.rows),
+                                      keys = extent_of(stages_.keys);
+    // Of a single row or column there is no loop to share out.
+    if (keys == 0 || rows.value_or(2) < 2 ||
+        count(schedule_, columns_of(schedule_, stages_.mix)) == 1) {
+      return false;
+    }
+    std::int64_t batch = 1;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (d != stages_.rows && d != stages_.keys) batch *= extent_of(d).value_or(wanted_blocks);
+    }
+    for (warps_ = rows ? max_warps : max_warps / 2; warps_ > 1; warps_ /= 2) {
+      const std::int64_t tile = warps_ * fragment;
+      const std::int64_t blocks = rows ? batch * ((*rows + tile - 1) / tile) : wanted_blocks;
+      if (wastes_little(rows, tile, 4) && (blocks >= wanted_blocks || warps_ == 2)) break;
     }
     // Two blocks of threads at once, where they fit: one goes on while another waits.
     const auto fits = [&](std::int64_t tile, std::int64_t blocks_at_once) {
       const std::int64_t gap = gap_of(2), stages = context_.device.has_async_copies ? 2 : 1;
       const std::int64_t elements =
           warps_ * fragment * (*width + gap) + stages * tile * (*width + gap + *columns + gap);
-      return *keys % tile == 0 &&
-             elements * 2 * blocks_at_once <= context_.device.shared_pool_bytes;
+      return elements * 2 * blocks_at_once <= context_.device.shared_pool_bytes;
     };
     for (const std::int64_t blocks_at_once : {2, 1}) {
       for (keys_ = max_keys; keys_ >= fragment; keys_ /= 2) {
-        if (fits(keys_, blocks_at_once)) return true;
+        if (wastes_little(keys, keys_, 8) && fits(keys_, blocks_at_once)) return true;
       }
     }
     return false;
+  }
+
+  static std::optional<std::int64_t> in_fragments(std::optional<std::int64_t> extent) {
+    if (!extent || *extent < 1) return {};
+    return (*extent + fragment - 1) / fragment * fragment;
+  }
+
+  /// True where tiles go beyond the end by that part of it at most more than fragments do.
+  static bool wastes_little(std::optional<std::int64_t> extent, std::int64_t tile,
+                            std::int64_t part) {
+    if (!extent) return true;
+    const std::int64_t all = (*extent + tile - 1) / tile * tile;
+    return all - *in_fragments(extent) <= *extent / part;
   }
 
   /// Parts of a reduction of rows, one for each of the four threads that share a row.
@@ -167,6 +188,7 @@ class TensorCoreAttention {
     const std::int64_t lanes = std::clamp<std::int64_t>(elements / (warps_ * 32), 1, 8);
     share_out(schedule_, copy, place, {warps_, 32}, lanes);
     storage_align(schedule_, copy, BufferSelector(0), rank - 2, 32, gap_of(2));
+    inline_makers(schedule_, copy);
     return copy;
   }
 

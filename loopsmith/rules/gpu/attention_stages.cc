@@ -7,6 +7,7 @@
 #include "loopsmith/arith/reducers.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/rules/gpu/attention_padding.h"
 #include "loopsmith/rules/gpu/matrix_form.h"
 #include "loopsmith/rules/gpu/nest_steps.h"
 #include "loopsmith/rules/look_up.h"
@@ -93,6 +94,7 @@ class Merger {
     OnlineAttention made{};
     made.result = hoist_quotient();
     if (tiles_.rounds_powers) made.rounded = keep_rounded_powers();
+    if (tiles_.padding) pad_stages(schedule_, stages_, *tiles_.padding, made.rounded);
     made.maxima = part_of(stages_.maximum);
     made.sums = part_of(stages_.sum);
     cut(stages_.maximum.block, stages_.maximum, Keys::tiles);
@@ -232,6 +234,10 @@ std::int64_t number_of_values(const Schedule& schedule, const AttentionStages& s
   return std::ranges::find_if(reads, is_value) - reads.begin();
 }
 
+LoopRV loop_of(const Schedule& schedule, const AttentionStage& stage, std::size_t dimension) {
+  return loops_around(schedule, schedule.node(stage.block))[stage.places[dimension]];
+}
+
 std::vector<LoopRV> columns_of(const Schedule& schedule, const AttentionStage& mix) {
   const auto loops = loops_around(schedule, schedule.node(mix.block));
   std::vector<LoopRV> columns;
@@ -267,7 +273,7 @@ std::optional<AttentionStages> attention_stages(Schedule& schedule, BlockRV mix)
   const auto scores = makers(schedule, *maximum, true);
   if (scores.size() != 1) return {};
   const auto product = product_loops(schedule, scores[0]);
-  if (!product || product->rows.size() != 1 || product->columns.size() != 1) return {};
+  if (!product) return {};
   const Ptr<Buffer>&of_scores = made_by(schedule, scores[0]),
         &of_powers = made_by(schedule, powers[0]);
   AttentionStages stages;
@@ -290,8 +296,9 @@ std::optional<AttentionStages> attention_stages(Schedule& schedule, BlockRV mix)
     return static_cast<std::size_t>(std::ranges::find(stages.scores.places, place) -
                                     stages.scores.places.begin());
   };
-  stages.rows = dimension_of(product->rows[0]);
-  stages.keys = dimension_of(product->columns[0]);
+  // Of several, as of heads that share their keys, those further in; others are batches.
+  stages.rows = dimension_of(product->rows.back());
+  stages.keys = dimension_of(product->columns.back());
   const std::vector<LoopRV> reduced = loops_of(schedule, *maximum).reduction;
   const auto loops = loops_around(schedule, schedule.node(*maximum));
   if (reduced.size() != 1) return {};

@@ -30,8 +30,15 @@ std::optional<AttentionStages> attention_stages(Schedule& schedule, BlockRV mix)
 const Ptr<Buffer>& made_by(const Schedule& schedule, BlockRV block);
 /// The number of the values among what the product reads.
 std::int64_t number_of_values(const Schedule& schedule, const AttentionStages& stages);
+/// The loop over rows, keys, or another dimension of the scores.
+LoopRV loop_of(const Schedule& schedule, const AttentionStage& stage, std::size_t dimension);
 /// The loops of the product over results that share a row of powers.
 std::vector<LoopRV> columns_of(const Schedule& schedule, const AttentionStage& mix);
+
+/// Of which rows, keys, and the columns of operands become multiples.
+struct AttentionPadding {
+  std::int64_t rows = 1, keys = 1, columns = 1;
+};
 
 /// How stages are cut.
 struct AttentionTiles {
@@ -39,6 +46,8 @@ struct AttentionTiles {
   std::int64_t keys = 0;          ///< Of a tile.
   /// Whether powers are kept as the type that they are rounded to where they are multiplied, too.
   bool rounds_powers = false;
+  /// Where both products are to be of whole tiles.
+  std::optional<AttentionPadding> padding = {};
 };
 
 /// The stages in the iterations of one loop over tiles of keys, with maxima and sums so far.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from loopsmith.warp_accesses import WARP, _Finder
 
 import loopsmith as ls
 from loopsmith import te, tir
@@ -65,3 +66,12 @@ def test_programs_without_threads_have_no_warps(target: str) -> None:
     x = te.placeholder((8,), name="X")
     module = ls.build([x, te.compute((8,), lambda i: x[i] + 1.0)], target=target)
     assert module.report().accesses == ()
+
+
+def test_expressions_that_are_shared_are_evaluated_once() -> None:
+    """As trees they would be 2^60 nodes."""
+    index = te.var("i")
+    for step in range(60):
+        index = ((index + step) ^ (index * 3)) & 1023
+    lanes = _Finder(ls.lower(transpose(), target="cuda")).value(index)
+    assert lanes is not None and len(lanes) == WARP

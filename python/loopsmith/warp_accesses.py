@@ -105,6 +105,8 @@ class _Finder:
         # What lowering has made flat has the memory of a parameter.
         self.names = {buffer.data: str(buffer.name) for buffer in func.buffer_map.values()}
         self.values: dict[Any, Lanes] = {}
+        # Of expressions, until a variable gets another value: those that are shared are many.
+        self.known: dict[Any, Lanes | None] = {}
         self.threads: list[For] = []
         self.active: list[Lanes] = []
         self.found: list[WarpAccess] = []
@@ -122,7 +124,7 @@ class _Finder:
             self._expressions(stmt.value)
             value = self.value(stmt.value)
             if value is not None:
-                self.values[stmt.var] = value
+                self._give(stmt.var, value)
             self.statement(stmt.body)
         elif isinstance(stmt, BufferStore):
             self._expressions(stmt.value)
@@ -140,7 +142,7 @@ class _Finder:
             self.threads.pop()
             return
         first = self.value(loop.min)
-        self.values[loop.loop_var] = np.zeros(WARP, int) if first is None else first
+        self._give(loop.loop_var, np.zeros(WARP, int) if first is None else first)
         self.statement(loop.body)
 
     def _number_threads(self) -> None:
@@ -150,7 +152,7 @@ class _Finder:
         for loop in order:
             extent = self.value(loop.extent)
             size = UNKNOWN_SIZE if extent is None else max(int(extent[0]), 1)
-            self.values[loop.loop_var] = rest % size
+            self._give(loop.loop_var, rest % size)
             rest = rest // size
 
     def _branch(self, branch: IfThenElse) -> None:
@@ -223,18 +225,32 @@ class _Finder:
             )
         )
 
+    def _give(self, variable: Any, value: Lanes) -> None:
+        self.values[variable] = value
+        self.known.clear()
+
     def value(self, expr: Any) -> Lanes | None:
         """Return an integer expression of each lane; None where it is up to a buffer."""
+        if expr not in self.known:
+            _core.post_order_visit(expr, self._evaluate)
+        return self.known[expr]
+
+    def _evaluate(self, node: Any) -> None:
+        """Give an expression its value, once those inside have theirs."""
+        if isinstance(node, _core.Expr) and node not in self.known:
+            self.known[node] = self._value_of(node)
+
+    def _value_of(self, expr: Any) -> Lanes | None:
         name = type(expr).__name__
         if isinstance(expr, _core.IntImm):
             return np.full(WARP, int(expr))
         if isinstance(expr, _core.Var):
-            known = self.values.get(expr)
-            return np.full(WARP, UNKNOWN_SIZE) if known is None else known
+            value = self.values.get(expr)
+            return np.full(WARP, UNKNOWN_SIZE) if value is None else value
         if name == "Cast":
-            return self.value(expr.value)
+            return self.known[expr.value]
         if name == "Not":
-            inner = self.value(expr.a)
+            inner = self.known[expr.a]
             return None if inner is None else np.logical_not(inner)
         if name in OPERATORS:
             return self._both(OPERATORS[name], expr.a, expr.b)
@@ -247,11 +263,11 @@ class _Finder:
             if op == "if_then_else":
                 return self._choice(*expr.args)
             if op == "likely":
-                return self.value(expr.args[0])
+                return self.known[expr.args[0]]
         return None
 
     def _both(self, operator: Callable[[Any, Any], Any], a: Any, b: Any) -> Lanes | None:
-        left, right = self.value(a), self.value(b)
+        left, right = self.known[a], self.known[b]
         if left is None or right is None:
             return None
         if operator in (np.floor_divide, np.mod):
@@ -260,7 +276,7 @@ class _Finder:
         return made
 
     def _choice(self, condition: Any, yes: Any, no: Any) -> Lanes | None:
-        holds, first, second = self.value(condition), self.value(yes), self.value(no)
+        holds, first, second = (self.known[each] for each in (condition, yes, no))
         if holds is None or first is None or second is None:
             return None
         return np.where(holds, first, second)

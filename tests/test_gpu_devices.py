@@ -125,6 +125,44 @@ def test_a_device_that_is_not_there_is_named() -> None:
     assert not ls.device("opencl", 99).exists
 
 
+NO_DRIVER = """
+import numpy as np
+import loopsmith as ls
+from loopsmith import te
+x = te.placeholder((64,), name="X")
+module = ls.build([x, te.compute((64,), lambda i: x[i] + 1.0, name="Y")], target="cuda")
+assert not ls.device("cuda").exists
+a = np.zeros(64, "float32")
+for what in (
+    lambda: module(a, a.copy()),
+    lambda: ls.empty(3, device="cuda"),
+    lambda: module.source("ptx"),
+):
+    try:
+        what()
+    except ls.CallError as error:
+        print(error.code, error)
+"""
+
+
+def test_a_driver_and_a_compiler_that_are_not_there_are_named() -> None:
+    # Libraries, but others.
+    hidden = {"LOOPSMITH_CUDA": "libm.so.6", "LOOPSMITH_NVRTC": "libm.so.6"}
+    told = subprocess.run(
+        [sys.executable, "-c", NO_DRIVER],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **hidden},
+    ).stdout
+    assert told.count("driver_has_function the CUDA driver has no function cuInit") == 2
+    assert told.count("install NVIDIA's driver on a machine with one of its GPUs") == 2
+    assert (
+        "driver_has_function NVRTC, the compiler of CUDA has no function nvrtcCreateProgram" in told
+    )
+    assert "pip install nvidia-cuda-nvrtc, or name the library in LOOPSMITH_NVRTC" in told
+
+
 def test_a_stream_of_the_caller_is_used_inside_of_its_scope() -> None:
     gpu_devices.require("cuda")
     gpu_devices.require_no_gpu()  # Where 4096 is no stream.

@@ -52,7 +52,7 @@ def by_quantised_weights(
     """One kernel: the row's norm is made by each block, `rows` results by each of its warps.
 
     A lane loads 8 bytes of weights at a time, 16 neighbours of a row, and a warp 512 of them. The
-    normed row stays in shared memory, for all results of the block.
+    normed row stays in shared memory, for all results of the block, without bank conflicts.
     """
     sch = tir.Schedule(quantised_product(columns, steps))
     block, warp, row = sch.split(sch.get_loops("Y")[0], [None, warps, rows])
@@ -73,6 +73,9 @@ def by_quantised_weights(
     # What a thread has in arrays is in registers if it is known which elements are used.
     sch.unroll(own)
     sch.unroll(row)
+    # Lanes read 16 elements apart: rows of 32 with a gap put these into different banks.
+    sch.transform_layout("normed", ("write", 0), lambda i: (i // 32, i % 32))
+    sch.storage_align("normed", 0, axis=0, factor=32, offset=1)
     for name in ("normed", "squares"):
         sch.set_scope(name, 0, "shared")
         sch.compute_at(name, block, preserve_unit_loops=True)

@@ -12,6 +12,7 @@
 #include "loopsmith/rules/gpu/attend_on_tensor_cores.h"
 #include "loopsmith/rules/gpu/attention_stages.h"
 #include "loopsmith/rules/gpu/nest_steps.h"
+#include "loopsmith/rules/gpu/online_attention.h"
 #include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/schedule/primitives/block_regions.h"
 #include "loopsmith/schedule/primitives/cache_read.h"

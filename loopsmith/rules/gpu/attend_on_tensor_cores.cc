@@ -14,6 +14,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/gpu/matrix_form.h"
 #include "loopsmith/rules/gpu/nest_steps.h"
+#include "loopsmith/rules/gpu/online_attention.h"
 #include "loopsmith/rules/gpu/warp_tiling.h"
 #include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/schedule/primitives/annotate.h"

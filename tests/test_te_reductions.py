@@ -158,3 +158,25 @@ def test_partial_results_of_any_size_are_computed_where_they_are_combined(column
     out = np.full(3, 7, np.float32)
     ls.build(s, [A, B], "llvm")(given, out)
     np.testing.assert_array_equal(out, given.sum(axis=1))
+
+
+def test_the_ends_of_a_reduction_may_depend_on_the_element() -> None:
+    X = te.placeholder((10,), name="X")
+
+    def sums(step: int) -> te.Tensor:
+        def element(i: te.Expr) -> te.Expr:
+            k = te.reduce_axis((i // 2, i * step), name="k")
+            return te.sum(X[k % 10], axis=k)
+
+        return te.compute((10,), element, name="Y")
+
+    x = np.arange(1, 11, dtype="float32")
+    for step in (0, 1, 2):
+        Y = sums(step)
+        s = te.create_schedule(Y.op)
+        s[Y].split(Y.op.axis[0], factor=3)
+        expected = [sum(x[k % 10] for k in range(i // 2, i * step)) for i in range(10)]
+        for program in (ls.build([X, Y]), ls.build(s, [X, Y])):
+            out = np.full(10, np.nan, "float32")
+            program(x, out)
+            np.testing.assert_array_equal(out, np.array(expected, "float32"))

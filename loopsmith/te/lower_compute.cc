@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/infer_regions.h"
 #include "loopsmith/arith/reducers.h"
+#include "loopsmith/arith/relax.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/te/lower_ops.h"
@@ -36,7 +38,8 @@ struct Loop {
 class Nest {
  public:
   Nest(const ComputeOp& op, const TimeLoop* time) : axes_(op.axis), time_(time) {
-    const auto reduce_axis = op.reduce_axis();
+    auto reduce_axis = op.reduce_axis();
+    for (auto& axis : reduce_axis) axis = rectangular(axis, op.axis);
     is_empty_reduction_ = std::ranges::any_of(
         reduce_axis, [](const auto& axis) { return is_const_int(axis->dom->extent, 0); });
     if (!is_empty_reduction_) axes_.insert(axes_.end(), reduce_axis.begin(), reduce_axis.end());
@@ -44,6 +47,9 @@ class Nest {
       loops_.push_back({var(axes_[i]->var->name, axes_[i]->var->dtype), axes_[i]->dom});
     }
   }
+
+  /// When values of the axes to reduce over belong to the element that is computed.
+  const Expr& condition() const { return condition_; }
 
   /// True where the axes to reduce over are known to be empty: they are no loops then.
   bool is_empty_reduction() const { return is_empty_reduction_; }
@@ -74,6 +80,26 @@ class Nest {
   }
 
  private:
+  /// An axis whose ends depend on which element is computed runs through the values that it has for
+  /// any of them; a loop that is empty for some would not even initialize those.
+  Ptr<loopsmith::IterVar> rectangular(const Ptr<loopsmith::IterVar>& axis,
+                                      const std::vector<Ptr<loopsmith::IterVar>>& spatial) {
+    const Expr begin = axis->dom->min, end = begin + axis->dom->extent;
+    arith::Intervals ranges;
+    bool depends = false;
+    for (const auto& outer : spatial) {
+      const Expr& first = outer->dom->min;
+      ranges[outer->var] = arith::Interval{first, first + outer->dom->extent - 1};
+      depends = depends || uses_variable(begin, outer->var) || uses_variable(end, outer->var);
+    }
+    const auto low = arith::relax(begin, ranges), high = arith::relax(end, ranges);
+    if (!depends || !low || !high) return axis;
+    condition_ = condition_ && begin <= axis->var && axis->var < end;
+    Analyzer analyzer;
+    return with_domain(
+        axis, range(analyzer.simplify(low->min), analyzer.simplify(max(high->max - low->min, 0))));
+  }
+
   static Ptr<loopsmith::IterVar> with_domain(const Ptr<loopsmith::IterVar>& axis,
                                              const Ptr<Range>& domain) {
     loopsmith::IterVar copy = *axis;
@@ -84,6 +110,7 @@ class Nest {
   std::vector<Ptr<loopsmith::IterVar>> axes_;
   const TimeLoop* time_;
   std::vector<Loop> loops_;
+  Expr condition_ = true;
   bool is_empty_reduction_ = false;
 };
 
@@ -108,12 +135,13 @@ Expr neutral_value(const CommReducer& combiner, std::size_t i) {
 
 class Reduction {
  public:
-  Reduction(const ComputeOp& op, const Ref& self, const BlockAxes& axes, LowerContext& context)
+  Reduction(const ComputeOp& op, const Ref& self, const Nest& nest, const BlockAxes& axes,
+            LowerContext& context)
       : reduce_(*op.body[0].as<Reduce>()), combiner_(*reduce_.combiner) {
     const auto load = [&](const Expr& expr) {
       return load_buffers(expr, context.buffers, axes.substitution);
     };
-    const Expr condition = load(reduce_.condition);
+    const Expr condition = load(nest.condition() && reduce_.condition);
     for (std::size_t i = 0; i < combiner_.result.size(); ++i) {
       const Expr value = load(reduce_.source[i]);
       sources_.push_back(if_then_else(condition, value, neutral_value(combiner_, i)));
@@ -190,7 +218,7 @@ Attrs with_reducer(Attrs annotations, const ComputeOp& op, const Reduction& redu
 Stmt lower_reduction(const ComputeOp& op, const Ref& self, LowerContext& context,
                      const Nest& nest) {
   BlockAxes axes = nest.block_axes();
-  const Reduction reduction(op, self, axes, context);
+  const Reduction reduction(op, self, nest, axes, context);
   // No update ever runs where the axes are empty, so an init would not run either.
   const bool is_empty = nest.is_empty_reduction();
   Attrs annotations = with_reducer(context.annotations(op.attrs), op, reduction);

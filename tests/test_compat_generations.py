@@ -461,3 +461,86 @@ def test_estimates_of_functions_come_first(tvm: Any) -> None:
     assert tvm.tir.analysis.estimate_tir_flops(tvm.IRModule({"main": func})) == 32
     bare = func.without_attr("estimated_flops")
     assert tvm.tir.analysis.estimate_tir_flops(tvm.IRModule({"main": bare})) == 16
+
+
+def test_programs_are_built_without_assertions_and_with_checks(tvm: Any) -> None:
+    T = tvm.script.tir
+
+    @T.prim_func
+    def func(A: T.Buffer((4,), "int32"), at: T.int32):
+        T.func_attr({"tir.noalias": True})
+        assert at < 2, "at is small"
+        A[at] = 7
+
+    array = np.zeros(4, "int32")
+    with pytest.raises(ls.UserError, match="at is small"):
+        tvm.tir.build(func)(array, 3)
+    with tvm.transform.PassContext(config={"tirx.disable_assert": True, "tirx.noalias": False}):
+        tvm.tir.build(func)(array, 3)
+    assert array[3] == 7
+    options = {"tir.disable_assert": True, "tir.instrument_bound_checkers": True}
+    with tvm.transform.PassContext(config=options), pytest.raises(ls.UserError):
+        tvm.tir.build(func)(array, 4)
+    assert tvm.ir.Op.get("tirx.call_extern") == tvm.ir.Op.get("tir.call_extern")
+
+
+def test_an_annotation_says_that_a_name_keeps_its_value(tvm: Any) -> None:
+    T = tvm.script.tirx
+
+    @T.prim_func(s_tir=True)
+    def func(A: T.Buffer((4,), "int32"), n: T.int32):
+        twice: T.let[T.int32] = n * 2
+        more: T.let = twice + 1
+        A[0] = more
+
+    assert isinstance(func.body, tvm.tir.LetStmt) and func.body.var.name == "twice"
+    assert isinstance(func.body.body, tvm.tir.LetStmt) and func.body.body.var.dtype == "int32"
+    array = np.zeros(4, "int32")
+    tvm.build(func)(array, 4)
+    assert array[0] == 9
+
+
+def test_annotations_kept_as_text_see_the_functions_around(tvm: Any, tmp_path: Any) -> None:
+    source = """
+from __future__ import annotations
+from tvm.script import tir as T
+
+def outer(rows):
+    def middle(columns):
+        @T.prim_func
+        def func(A: T.Buffer((rows, columns), "float32")):
+            T.evaluate(0)
+        return func
+    return called(middle)
+
+def called(make):
+    rows = 99  # It runs the function, but is not around it.
+    return make(8)
+"""
+    (tmp_path / "scopes.py").write_text(source)
+    names: dict[str, Any] = {"__name__": "scopes"}
+    exec(compile(source, str(tmp_path / "scopes.py"), "exec"), names)
+    func = names["outer"](16)
+    assert [int(extent) for extent in func.buffer_map[func.params[0]].shape] == [16, 8]
+
+
+def test_code_of_clang_comes_along_with_a_loop(tvm: Any, tmp_path: Any) -> None:
+    if not tvm.contrib.clang.find_clang(required=False):
+        pytest.skip("there is no clang")
+    code = """
+    extern "C" float plus_one(float x) {
+      return x + 1;
+    }
+    """
+    path = tmp_path / "code.ll"
+    text = tvm.contrib.clang.create_llvm(code, output=str(path))
+    assert path.read_text() == text and "@plus_one" in text
+    A = tvm.te.placeholder((8,), name="A")
+    B = tvm.te.compute((8,), lambda i: tvm.tir.call_pure_extern("float32", "plus_one", A[i]))
+    s = tvm.te.create_schedule(B.op)
+    s[B].pragma(B.op.axis[0], "import_llvm", text)
+    x, out = np.arange(8, dtype="float32"), np.zeros(8, "float32")
+    tvm.build(s, [A, B])(x, out)
+    np.testing.assert_array_equal(out, x + 1)
+    with pytest.raises(RuntimeError, match="create_llvm: "):
+        tvm.contrib.clang.create_llvm("no C at all\n")

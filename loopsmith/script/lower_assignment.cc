@@ -22,6 +22,11 @@ bool holds(DataType type, const Expr& constant) {
   return integer && *integer >= min_int(type) && *integer <= max_int(type);
 }
 
+/// True for `T.let`, which as an annotation says that a name keeps its value.
+bool is_let(const Expression& annotation) {
+  return annotation.kind == ExpressionKind::attribute && annotation.text == "let";
+}
+
 }  // namespace
 
 void Lowering::assign(const Statement& s) {
@@ -283,7 +288,11 @@ void Lowering::annotated(const Statement& s) {
                "{} cannot be annotated", target.source);
   require_here(s.value != nullptr, "variable_has_value", hint("give it a value: x: T.int32 = 0"),
                "{} gets a type and no value", target.text);
-  const ScriptValue type = eval(*s.annotation);
+  const Expression* annotation = s.annotation;
+  const bool is_typed_let = annotation->kind == ExpressionKind::subscript &&
+                            is_let(*annotation->items[0]) && annotation->items.size() == 2;
+  if (is_let(*annotation)) return assign_variable(target, expr(eval(*s.value)), false);
+  const ScriptValue type = eval(is_typed_let ? *annotation->items[1] : *annotation);
   const ScriptValue value = eval(*s.value);
   Ptr<Var> variable;
   if (const auto* scalar = type.as<DataType>()) {

@@ -112,7 +112,20 @@ def names_of(definition: Definition, frame: types.FrameType, words: Mapping[str,
     for function in functions:
         if isinstance(function, types.FunctionType):
             closure.update(closure_of(function))
-    return Names(words, closure, dict(frame.f_locals), frame.f_globals)
+    return Names(words, closure, dict(frame.f_locals), *_scopes_around(frame), frame.f_globals)
+
+
+def _scopes_around(frame: types.FrameType) -> Iterator[dict[str, Any]]:
+    """Return the names of the functions that are being run and have that of `frame` inside them.
+
+    Annotations that are kept as text put no names into a closure.
+    """
+    inner, caller = frame.f_code, frame.f_back
+    while caller is not None:
+        if any(constant is inner for constant in caller.f_code.co_consts):
+            yield dict(caller.f_locals)
+            inner = caller.f_code
+        caller = caller.f_back
 
 
 def no_names(name: str) -> Any:

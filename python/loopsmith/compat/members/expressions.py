@@ -64,7 +64,7 @@ class Op(str):
     @staticmethod
     def get(op_name: str) -> Op:
         """Return an intrinsic; raise an error where there is none of that name."""
-        name = op_name.removeprefix("tir.")
+        name = op_name.removeprefix("tir.").removeprefix("tirx.")
         if not hasattr(tir, name) and name not in _core.__dict__:
             raise UserError(f"Op {op_name} is not registered")
         return Op(name)

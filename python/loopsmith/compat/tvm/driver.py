@@ -99,7 +99,8 @@ def build(
         inputs = with_options(_module_of(inputs, args, name, binds))
     if _is_program(inputs):
         program, returned = with_results_in_memory(inputs)
-        built = ls.build(program, target=meant, passes=passes_of_phases())
+        is_checked = bool(PassContext.current().config.get("tir.instrument_bound_checkers"))
+        built = ls.build(program, target=meant, passes=passes_of_phases(), checks=is_checked)
         return Module(built, inputs, returned=returned)
     if args is None:
         raise ValueError("build: pass the arguments of the function: build(schedule, [A, B], ...)")

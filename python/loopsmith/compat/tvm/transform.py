@@ -55,7 +55,8 @@ _UNMET = (
 )
 """Options of passes that may be asked for, but not to be true."""
 
-_OPTIONS = ("tir.disable_vectorize", "tir.add_lower_pass", *_MARKS)
+_OPTIONS = ("tir.disable_vectorize", "tir.add_lower_pass", "tir.disable_assert", "tir.noalias",
+            "tir.instrument_bound_checkers", *_MARKS)  # fmt: skip
 
 _PHASES = {1: "narrow_indices", 2: "storage_rewrite", 3: "common_subexpressions"}
 """The pass behind which those of a phase come: buffers are flat; loops are vectors and unrolled; at
@@ -73,6 +74,8 @@ class PassContext:
         Options by name: ``tir.disable_vectorize`` makes vectorized loops serial ones,
         ``tir.add_lower_pass`` lists pairs of a phase and a pass: 0 comes before all other passes, 1
         where buffers are flat, 2 where loops are vectors and unrolled, 3 and more at the end;
+        ``tir.disable_assert`` leaves assertions out, ``tir.noalias`` set to False lets arguments
+        share memory, ``tir.instrument_bound_checkers`` checks each access when a program runs;
         ``tir.UnrollLoop`` is a map with ``auto_max_step`` and ``explicit_unroll``,
         ``tir.LoopPartition`` one with ``partition_const_loop``, like pragmas.
         Whoever passes another option is told that it is not provided.
@@ -134,7 +137,27 @@ def with_options(program: Any) -> Any:
             program = each(program)
     for each in _MARKS:
         program = marked_as_asked(program, each)
-    return _without_vectors(program) if config.get("tir.disable_vectorize") else program
+    if config.get("tir.disable_vectorize"):
+        program = _on_functions_of(program, lambda func: tir.rewrite(func, after=_serial))
+    if config.get("tir.disable_assert"):
+        program = _on_functions_of(program, lambda func: tir.rewrite(func, after=_checked))
+    if not config.get("tir.noalias", True):
+        program = _on_functions_of(program, lambda func: func.with_attr("tir.noalias", False))
+    return program
+
+
+def _on_functions_of(module: Any, change: Callable[[Any], Any]) -> Any:
+    functions = [change(func) for func in module.functions]
+    return tir.IRModule(names=list(module.names), functions=functions, attrs=module.attrs)
+
+
+def _serial(node: Any) -> Any:
+    is_vector = isinstance(node, tir.For) and node.kind == "vectorized"
+    return tir.replace(node, kind="serial") if is_vector else None
+
+
+def _checked(node: Any) -> Any:
+    return node.body if isinstance(node, tir.AssertStmt) else None
 
 
 def passes_of_phases() -> dict[str, list[Any]]:
@@ -174,18 +197,6 @@ def marked_as_asked(module: Any, option: str) -> Any:
     return tir.IRModule(
         names=list(module.names),
         functions=[marked(func) for func in module.functions],
-        attrs=module.attrs,
-    )
-
-
-def _without_vectors(module: Any) -> Any:
-    def serial(node: Any) -> Any:
-        is_vector = isinstance(node, tir.For) and node.kind == "vectorized"
-        return tir.replace(node, kind="serial") if is_vector else None
-
-    return tir.IRModule(
-        names=list(module.names),
-        functions=[tir.rewrite(func, after=serial) for func in module.functions],
         attrs=module.attrs,
     )
 

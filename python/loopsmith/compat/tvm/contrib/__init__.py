@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from ...missing import other_names
-from . import cc, utils
+from . import cc, clang, utils
 from . import utils as util
 
-__all__ = ["cc", "util", "utils"]
+__all__ = ["cc", "clang", "util", "utils"]
 __getattr__ = other_names("tvm.contrib")

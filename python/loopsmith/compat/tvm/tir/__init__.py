@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+import typing
 
 import loopsmith.te
 import loopsmith.tir
@@ -112,6 +113,7 @@ __all__ = [
     "any",
     "bijective_layout",
     "buffer",
+    "build",
     "call_intrin",
     "call_pure_intrin",
     "ceil",
@@ -143,5 +145,13 @@ __all__ = [
     "transform",
     "trunc",
 ]
+
+
+def build(*args: typing.Any, **kwargs: typing.Any) -> typing.Any:
+    """Compile a program, as `tvm.build` does."""
+    from ..driver import build as compiled
+
+    return compiled(*args, **kwargs)
+
 
 __getattr__ = other_names("tvm.tir", loopsmith.tir, loopsmith.te)

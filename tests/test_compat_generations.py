@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import loopsmith.compat
@@ -533,14 +534,22 @@ def test_code_of_clang_comes_along_with_a_loop(tvm: Any, tmp_path: Any) -> None:
     }
     """
     path = tmp_path / "code.ll"
-    text = tvm.contrib.clang.create_llvm(code, output=str(path))
+    with tvm.contrib.utils.tempdir() as folder:
+        made = folder.relpath("code.ll")
+        text = tvm.contrib.clang.create_llvm(code, output=made)
+        path.write_text(Path(made).read_text())
+    assert not Path(made).exists()
     assert path.read_text() == text and "@plus_one" in text
     A = tvm.te.placeholder((8,), name="A")
     B = tvm.te.compute((8,), lambda i: tvm.tir.call_pure_extern("float32", "plus_one", A[i]))
     s = tvm.te.create_schedule(B.op)
     s[B].pragma(B.op.axis[0], "import_llvm", text)
     x, out = np.arange(8, dtype="float32"), np.zeros(8, "float32")
-    tvm.build(s, [A, B])(x, out)
+    built = tvm.build(s, [A, B])
+    built(x, out)
     np.testing.assert_array_equal(out, x + 1)
+    assert "plus_one" in built.inspect_source()
+    built.write_to_file(str(tmp_path / "code.o"))
+    assert (tmp_path / "code.o").stat().st_size > 0
     with pytest.raises(RuntimeError, match="create_llvm: "):
         tvm.contrib.clang.create_llvm("no C at all\n")

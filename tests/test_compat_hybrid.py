@@ -158,6 +158,25 @@ def test_lists_are_known_while_a_function_is_read(tvm: Any) -> None:
     )
 
 
+def test_a_branch_that_is_known_is_taken_while_a_function_is_read(tvm: Any) -> None:
+    @tvm.te.hybrid.script
+    def added(a, numbers):
+        b = output_tensor((2,), a.dtype)
+        count = len(numbers)
+        for i in const_range(count * 2):
+            if i < count and -count < 0:
+                b[i] = a[i] + numbers[i]
+            else:
+                b[i - count] = b[i - count] * numbers[i - count]
+        return b
+
+    a = tvm.te.placeholder((2,), "int32", name="a")
+    b = added(a, [4, 5])
+    assert "if " not in ls.te.create_prim_func([a, b]).script()
+    x = np.array([1, 2], "int32")
+    np.testing.assert_array_equal(ls.build([a, b])(x), [20, 35])
+
+
 def test_the_target_says_how_many_threads_a_block_has(tvm: Any) -> None:
     @tvm.te.hybrid.script
     def doubled(a):

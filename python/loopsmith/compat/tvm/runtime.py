@@ -235,6 +235,8 @@ class Module:
                 return self._module.source(name)
         raise ValueError(f"get_source: there is no form {fmt!r}; there are ll and asm, or c")
 
+    inspect_source = get_source
+
     def export_library(self, path: str | os.PathLike[str], **options: Any) -> str:
         """Write a shared library, which `load_module` reads, and other languages call."""
         unknown = sorted(set(options) - {"fcompile", "workspace_dir"})
@@ -249,6 +251,8 @@ class Module:
         self._module.export(os.fspath(path))
         if os.fspath(path).endswith((".o", ".s", ".ll")):
             needing_runtime.add(os.path.realpath(path))
+
+    write_to_file = save
 
     def time_evaluator(
         self,

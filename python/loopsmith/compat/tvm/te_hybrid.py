@@ -86,6 +86,13 @@ def _number(value: Any) -> Any:
     return value if isinstance(value, (int, float)) else None
 
 
+def _is_constant(node: ast.AST) -> bool:
+    """Return whether an expression is made of numbers alone."""
+    kinds = (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.Constant, ast.cmpop, ast.boolop,
+             ast.unaryop, ast.operator)  # fmt: skip
+    return all(isinstance(part, kinds) for part in ast.walk(node))
+
+
 def max_num_threads(allow_none: bool = True) -> int:
     """Return how many threads a block of the current target may have; 1 where there is none."""
     target = Target.current(allow_none)
@@ -213,6 +220,16 @@ class _Reading(ast.NodeTransformer):
             made += self._visited(copy.deepcopy(node.body))
         self._constants.pop(node.target.id, None)
         return made
+
+    def visit_If(self, node: ast.If) -> Any:
+        """Keep the branch that is taken, where that is known."""
+        test = self.visit(node.test)
+        if _is_constant(test):
+            return self._visited(node.body if self._evaluated(test) else node.orelse)
+        node.test = test
+        node.body = self._visited(node.body) or [ast.Pass()]
+        node.orelse = self._visited(node.orelse)
+        return node
 
     # ---- Expressions ----
 

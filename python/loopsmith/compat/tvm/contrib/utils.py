@@ -18,6 +18,14 @@ class TempDirectory:
     def __init__(self) -> None:
         self.temp_dir = tempfile.mkdtemp()
 
+    def __enter__(self) -> TempDirectory:
+        """Return the folder, which is removed at the end of the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove it."""
+        self.remove()
+
     def relpath(self, name: str) -> str:
         """Return the path of a file in it."""
         return str(Path(self.temp_dir) / name)

@@ -53,10 +53,8 @@ def test_names_that_are_not_there_say_what_to_do(tvm: Any) -> None:
         import tvm.relay
     with pytest.raises(ImportError, match=r"there is no module tvm\.autotvm here: schedules"):
         from tvm import autotvm
-    with pytest.raises(
-        AttributeError, match=r"config\['tir.instrument_bound_checkers'\] is not provided"
-    ):
-        tvm.transform.PassContext(config={"tir.instrument_bound_checkers": True})
+    with pytest.raises(AttributeError, match=r"config\['tir.use_async_copy'\] is not provided"):
+        tvm.transform.PassContext(config={"tir.use_async_copy": True})
 
 
 def test_integers_divide_as_in_c_while_it_is_installed(tvm: Any) -> None:

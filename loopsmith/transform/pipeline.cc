@@ -119,6 +119,7 @@ constexpr Pass lowering[] = {
     {"loop_partition", run_if<&LowerOptions::cut_loops, loop_partition>, Form::flat},
     // Before unrolling, so that a loop inside a vector is unrolled as one of vectors.
     {"vectorize_loops", run_with<&LowerOptions::vector_bits, vectorize_loops>, Form::flat},
+    {"interleave_stores", run_with<&LowerOptions::is_for_device, interleave_stores>, Form::flat},
     {"hoist_horizontal_reductions", run<hoist_horizontal_reductions>, Form::flat},
     // While loops that are to be unrolled are loops.
     {"keep_accumulators", run<keep_accumulators>, Form::flat},

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/edit.h"
 #include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
@@ -18,6 +19,8 @@ namespace {
 
 /// How many iterations a value is kept at most.
 constexpr int max_distance = 2;
+/// Of more stores, each is asked about all others.
+constexpr std::size_t max_stores = 16;
 
 /// A store whose value later iterations read.
 struct Carried {
@@ -31,18 +34,49 @@ class Carrier {
   explicit Carrier(const PrimFunc& func) : distinct_(func, rewrite_) {
     rewrite_.on<For>([this](const For& node) -> Stmt {
       const bool is_innermost = node.kind == ForKind::serial && !contains<For>(node.body);
-      return is_innermost ? with_carries(node) : Stmt(rewrite_.children(node));
+      return is_innermost ? with_carries(node) : rewrite_loop(rewrite_, analyzer_, node);
+    });
+    rewrite_.on<IfThenElse>([this](const IfThenElse& node) -> Stmt {
+      Edit edit(node);
+      edit.set(&IfThenElse::then_case, under(node.condition, node.then_case));
+      if (node.else_case) edit.set(&IfThenElse::else_case, under(!node.condition, node.else_case));
+      return std::move(edit).done();
     });
   }
 
   Ptr<PrimFunc> run(const Ptr<PrimFunc>& func) { return rewrite_.body_of(func); }
 
  private:
-  /// True when no other store of the loop can change what this one stores.
-  bool is_alone(const BufferStore& store, const LoopBody& body) const {
+  Stmt under(const Expr& condition, const Stmt& body) {
+    const ConstraintScope scope = analyzer_.constraint_scope(condition);
+    rewrite_.forget();
+    Stmt result = rewrite_(body);
+    rewrite_.forget();
+    return result;
+  }
+
+  /// True when nothing that the loop stores changes what this store has stored, so many iterations
+  /// long.
+  bool stays(const For& loop, const LoopBody& body, const BufferStore& store, int distance) {
     return std::ranges::all_of(body.stores, [&](const BufferStore* other) {
-      return other == &store || distinct_.are_apart(store.buffer, other->buffer);
+      if (other == &store) return misses(loop, store, store, 1, distance - 1);
+      return distinct_.are_apart(store.buffer, other->buffer) ||
+             (body.stores.size() <= max_stores && body.is_fixed(other->indices[0]) &&
+              misses(loop, store, *other, 0, distance));
     });
+  }
+
+  /// True when a store is to other elements than those that one has stored so many iterations
+  /// before.
+  bool misses(const For& loop, const BufferStore& store, const BufferStore& other, int first,
+              int last) {
+    if (!other.buffer.same_as(store.buffer) || other.value.dtype().is_vector()) return false;
+    for (int i = first; i <= last; ++i) {
+      const Expr apart = other.indices[0] - earlier(loop, store.indices[0], i);
+      const ConstIntBound bound = analyzer_.const_int_bound(analyzer_.simplify(apart));
+      if (bound.min_value <= 0 && bound.max_value >= 0) return false;
+    }
+    return true;
   }
 
   /// The index of the store, `iterations` before.
@@ -56,7 +90,7 @@ class Carrier {
     if (store.indices.size() != 1 || store.value.dtype().is_vector()) return {};
     const Expr& index = store.indices[0];
     if (!uses_variable(index, loop.loop_var) || !body.is_fixed(index)) return {};
-    if (!is_alone(store, body)) return {};
+    if (!stays(loop, body, store, 0)) return {};
     Carried found{.store = &store};
     std::unordered_set<int> sure;
     for (const BufferLoad* load : body.loads) {
@@ -70,7 +104,9 @@ class Carrier {
       }
     }
     // What the first iterations find is loaded before the loop: only what they load anyway.
-    while (sure.contains(found.distance + 1)) ++found.distance;
+    while (sure.contains(found.distance + 1) && stays(loop, body, store, found.distance + 1)) {
+      ++found.distance;
+    }
     std::erase_if(found.loads, [&](const auto& load) { return load.second > found.distance; });
     if (found.distance == 0) return {};
     return found;

@@ -11,8 +11,9 @@ namespace loopsmith {
 ///                                        next = carry + A[i];  B[i + 1] = next;  carry = next
 ///
 /// An addition then waits for the one before, and not for memory. Only where nothing else that the
-/// loop stores can be the element: other buffers are apart where the function allocates them, or
-/// where `tir.noalias` says so of the function or of a statement around.
+/// loop stores meanwhile can be the element: other buffers are apart where the function allocates
+/// them, or where `tir.noalias` says so of the function or of a statement around; elements of one
+/// buffer where their indices are, as in rows of a sweep that are unrolled.
 Ptr<PrimFunc> carry_in_registers(const Ptr<PrimFunc>& func);
 
 }  // namespace loopsmith

@@ -47,6 +47,12 @@ TEST_F(CarryInRegisters, keeps_two_values_of_a_recurrence_of_second_order) {
   EXPECT_EQ(registers_of(in(for_loop(i, 0, 8, next))), 3);
 }
 
+TEST_F(CarryInRegisters, keeps_no_value_that_the_store_itself_replaces) {
+  const Stmt next =
+      store(b, load(b, {floordiv(i + 1, 2)}) + load(b, {floordiv(i, 2)}), {floordiv(i + 2, 2)});
+  EXPECT_EQ(registers_of(in(for_loop(i, 0, 16, next))), 2);
+}
+
 TEST_F(CarryInRegisters, follows_a_loop_downwards) {
   const Expr at = 15 - i;
   EXPECT_EQ(registers_of(in(for_loop(i, 0, 15, store(b, load(b, {at + 1}) + f(1), {at})))), 2);
@@ -65,6 +71,29 @@ TEST_F(CarryInRegisters, leaves_what_another_store_may_change) {
   EXPECT_EQ(registers_of(in(for_loop(i, 0, 16, seq({sum, other})), false)), 0);
   EXPECT_EQ(registers_of(in(for_loop(i, 0, 16, seq({sum, other})), true)), 2);
   EXPECT_EQ(registers_of(in(for_loop(i, 0, 16, seq({sum, store(b, f(0), {3})})))), 0);
+}
+
+TEST_F(CarryInRegisters, keeps_values_of_rows_that_are_apart) {
+  const auto rows = [&](Expr apart) {
+    return seq({store(b, load(b, {i}) + load(a, {i}), {i + 1}),
+                store(b, load(b, {i + apart}) + load(b, {i}), {i + apart + 1})});
+  };
+  EXPECT_EQ(registers_of(in(for_loop(i, 0, 8, rows(9)))), 4);
+  // The first row replaces values of the second one.
+  EXPECT_EQ(registers_of(in(for_loop(i, 0, 8, rows(1)))), 2);
+  const auto where = [&](Expr condition) {
+    const Ptr<PrimFunc> func =
+        function({a, b}, if_then(condition, for_loop(i, 0, 8, rows(n))), {n});
+    int count = 0;
+    pre_order_visit(carry_in_registers(with_attr(func, "tir.noalias", Expr(true)))->body,
+                    [&](const Ref& node) {
+                      count += node.is<Allocate>();
+                      return true;
+                    });
+    return count;
+  };
+  EXPECT_EQ(where(Expr(n) >= 9), 4);
+  EXPECT_EQ(where(Expr(n) < 9), 0);
 }
 
 }  // namespace

@@ -126,6 +126,32 @@ for i in range(100):
 )");
 }
 
+TEST(parallel_scan, takes_branches_that_store_one_element) {
+  expect_scan(sums, R"(
+for i in range(100):
+    if A[i] % 7 == 0:
+        B[i + 1] = A[i]
+    elif A[i] % 3 == 0:
+        B[i + 1] = B[i] - 1
+    else:
+        B[i + 1] = B[i] + A[i]
+)");
+  const char* counted = R"(
+t = T.alloc_buffer((1,), "int32")
+t[0] = 0
+for i in range(100):
+    if {}:
+        t[0] = {}
+    B[i] = t[0]
+)";
+  // What is not chosen may have no value.
+  for (const auto& [condition, value] :
+       {std::pair("A[i] % 2 == 0", "t[0] + 1"), std::pair("A[i] != 0", "t[0] + 100 // A[i]"),
+        std::pair("i < 60", "A[i + 40] - t[0]"), std::pair("A[i] > t[0]", "A[i]")}) {
+    expect_scan(sums, fmt::format(fmt::runtime(counted), condition, value).c_str());
+  }
+}
+
 TEST(parallel_scan, takes_what_is_linear_in_another_ring) {
   expect_scan(sums, "for i in range(100):\n    B[i + 1] = T.max(T.min(B[i], A[i]), A[i] - 7)\n");
   expect_scan(sums, "for i in range(100):\n    B[i + 1] = (B[i] & A[i]) ^ (A[i] | 5)\n");

@@ -8,21 +8,62 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/reducers.h"
 #include "loopsmith/ir/accumulation.h"
+#include "loopsmith/ir/live_values.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 
 namespace loopsmith {
 namespace {
+
+/// The one or the other; `is_lazy`: what is not chosen may have no value.
+Expr choice_of(const Expr& condition, const Expr& a, const Expr& b, bool is_lazy) {
+  const auto is_number = [](const Expr& e) { return e.is<IntImm>() || e.is<FloatImm>(); };
+  if (!is_lazy || (is_number(a) && is_number(b))) return select(condition, a, b);
+  return call(a.dtype(), op("if_then_else"), {condition, a, b});
+}
+
+/// A branch that stores to one element, whichever way it goes, or leaves a variable as it is, as
+/// the store of a choice; null for others.
+Stmt store_of_choice(const Stmt& stmt) {
+  const auto* branch = stmt.as<IfThenElse>();
+  if (!branch) return stmt;
+  if (Stmt update = selected_update(*branch)) return update;
+  const Stmt then_case = store_of_choice(branch->then_case);
+  const auto* yes = then_case.as<BufferStore>();
+  if (!yes || yes->predicate.defined()) return {};
+  BufferStore made = *yes;
+  const auto choice = [&](const Expr& a, const Expr& b) {
+    return choice_of(branch->condition, a, b, /*is_lazy=*/true);
+  };
+  if (branch->else_case) {
+    const Stmt else_case = store_of_choice(branch->else_case);
+    const auto* no = else_case.as<BufferStore>();
+    const bool is_same = no && !no->predicate.defined() && no->buffer.same_as(yes->buffer) &&
+                         are_same_indices(no->indices, yes->indices);
+    if (!is_same) return {};
+    made.value = choice(yes->value, no->value);
+  } else if (has_one_element(*yes->buffer)) {
+    const Expr old = load(yes->buffer, yes->indices);
+    const auto update = accumulation_of(*yes);
+    const auto neutral = [&] { return neutral_element(update->combiner, yes->value.dtype()); };
+    made.value = update ? combined(update->combiner, old, choice(update->operand, neutral()))
+                        : choice(yes->value, old);
+  } else {
+    return {};
+  }
+  return make(std::move(made));
+}
 
 bool add_stores(const Stmt& stmt, StoredBody& found) {
   if (const auto* sequence = stmt.as<SeqStmt>()) {
     return std::ranges::all_of(sequence->seq,
                                [&](const Stmt& part) { return add_stores(part, found); });
   }
-  if (stmt.is<BufferStore>()) {
-    found.stores.push_back(stmt);
-    return true;
+  if (stmt.is<BufferStore>() || stmt.is<IfThenElse>()) {
+    found.stores.push_back(store_of_choice(stmt));
+    return found.stores.back().defined();
   }
   const auto* realize = stmt.as<BlockRealize>();
   if (!realize || realize->block->init.defined() || !is_const_int(realize->predicate, 1) ||
@@ -129,12 +170,12 @@ class LinearReader {
     if (const auto product = operands_of(semiring_.multiply, value)) {
       return read_product(product->first, product->second);
     }
-    const auto* choice = value.as<Select>();
-    if (!choice || uses_variable(choice->condition, state_)) return {};
-    const auto a = read_any(choice->true_value), b = read_any(choice->false_value);
-    if (!a || !b) return {};
-    return LinearForm{select(choice->condition, factor(*a), factor(*b)),
-                      select(choice->condition, rest(*a), rest(*b))};
+    if (const auto* choice = value.as<Select>()) {
+      return read_choice(choice->condition, choice->true_value, choice->false_value, false);
+    }
+    const auto* call = value.as<Call>();
+    if (!call || call->op != op("if_then_else")) return {};
+    return read_choice(call->args[0], call->args[1], call->args[2], true);
   }
 
   Expr factor(const LinearForm& form) const {
@@ -154,6 +195,18 @@ class LinearReader {
     const Expr nothing =
         semiring_.is_arithmetic() ? const_of(type(), 0) : neutral_element(semiring_.add, type());
     return LinearForm{nothing, value};
+  }
+
+  /// `is_lazy`: what is not chosen may have no value.
+  std::optional<LinearForm> read_choice(const Expr& condition, const Expr& a, const Expr& b,
+                                        bool is_lazy) const {
+    if (uses_state(condition)) return {};
+    const auto yes = read_any(a), no = read_any(b);
+    if (!yes || !no) return {};
+    const auto chosen = [&](const Expr& x, const Expr& y) {
+      return structural_equal(x, y) ? x : choice_of(condition, x, y, is_lazy);
+    };
+    return LinearForm{chosen(factor(*yes), factor(*no)), chosen(rest(*yes), rest(*no))};
   }
 
   std::optional<LinearForm> read_sum(const Expr& a, const Expr& b) const {

@@ -237,14 +237,27 @@ TEST(schedule_plain_loops, asks_for_sizes_before_threads_are_woken) {
   EXPECT_FALSE(has(scheduled(of("int32", "B[i] + A[i]")), "if n >= "));
 }
 
-TEST(schedule_plain_loops, counts_one_by_one_into_more_bins_than_copies_pay_for) {
-  const auto counts = [](int bins) {
-    return program(fmt::format("a: T.handle, H: T.Buffer(({},), 'int32')", bins).c_str(),
-                   "n = T.int32()\nA = T.match_buffer(a, (n,), 'int32')\n"
-                   "for i in range(n):\n    H[A[i] % 8] = H[A[i] % 8] + 1");
+TEST(schedule_plain_loops, counts_into_a_copy_for_each_core_where_bins_are_many) {
+  const auto counts = [](int bins, const char* size, const char* type = "int32") {
+    return program(fmt::format("a: T.handle, H: T.Buffer(({},), '{}')", bins, type).c_str(),
+                   fmt::format("n = T.int32()\nA = T.match_buffer(a, ({0},), 'int32')\n"
+                               "for i in range({0}):\n"
+                               "    H[A[i] % 8] = H[A[i] % 8] + T.{1}(1)",
+                               size, type)
+                       .c_str());
   };
-  EXPECT_TRUE(has(scheduled(counts(16), small_machine), "T.parallel("));
-  EXPECT_FALSE(has(scheduled(counts(4000), small_machine), "T.parallel("));
+  const auto has_copies = [&](const Ptr<PrimFunc>& func) {
+    const std::string text = scheduled(func, small_machine);
+    return has(text, "T.parallel(") && has(text, "H_copies");
+  };
+  EXPECT_TRUE(has(scheduled(counts(16, "n"), small_machine), "T.parallel("));
+  EXPECT_FALSE(has_copies(counts(16, "n")));
+  EXPECT_TRUE(has_copies(counts(4000, "n")));
+  EXPECT_TRUE(has(scheduled(counts(4000, "n"), small_machine), "if n >= "));
+  EXPECT_TRUE(has_copies(counts(4000, "20000")));
+  EXPECT_FALSE(has(scheduled(counts(4000, "5000"), small_machine), "T.parallel("));
+  // The order of sums is kept.
+  EXPECT_FALSE(has(scheduled(counts(4000, "n", "float32"), small_machine), "T.parallel("));
 }
 
 TEST(schedule_plain_loops, moves_no_chain_into_memory_for_vectors_of_another_statement) {

@@ -111,6 +111,17 @@ bool Steps::inspect_split(LoopRV loop, bool cut_iterations) {
   return parts.has_value();
 }
 
+std::vector<std::vector<LoopRV>> Steps::privatize(LoopRV loop) {
+  look_up(loop);
+  const auto blocks = loopsmith::privatize.attempt(schedule_, loop);
+  std::vector<std::vector<LoopRV>> merges;
+  for (std::size_t i = 1; blocks && i < blocks->size(); i += 2) {
+    merges.push_back(get_loops(schedule_, (*blocks)[i]));
+    know(merges.back());
+  }
+  return merges;
+}
+
 std::vector<LoopRV> Steps::version_loop(const std::vector<LoopRV>& loops,
                                         const std::vector<std::int64_t>& least, bool uneven) {
   for (const LoopRV loop : loops) look_up(loop);

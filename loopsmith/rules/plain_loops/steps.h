@@ -35,6 +35,9 @@ class Steps {
   bool skew(LoopRV outer, LoopRV inner);
   bool peel(LoopRV loop, std::int64_t first, std::int64_t last);
   bool inspect_split(LoopRV loop, bool cut_iterations);
+  /// The loops that merge the copies of each buffer, that over the copies last; empty where
+  /// refused.
+  std::vector<std::vector<LoopRV>> privatize(LoopRV loop);
   /// A loop as it is where loops have so many iterations or more, and those of the first uneven
   /// work if that is asked, and its copy for elsewhere; empty where refused.
   std::vector<LoopRV> version_loop(const std::vector<LoopRV>& loops,

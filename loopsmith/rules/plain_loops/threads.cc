@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "loopsmith/ir/memory_reads.h"
+#include "loopsmith/rules/plain_loops/histograms.h"
 #include "loopsmith/rules/plain_loops/iteration_cost.h"
 #include "loopsmith/rules/plain_loops/recurrences.h"
-#include "loopsmith/schedule/legality/partial_results.h"
 #include "loopsmith/schedule/queries/iteration_costs.h"
 
 namespace loopsmith::plain_loops {
@@ -49,21 +49,6 @@ bool parallelize_in_order(Steps& steps, LoopRV loop) {
   return is_done;
 }
 
-/// True when iterations would count into elements that they share, one by one: there are too many
-/// for copies, and an atomic update takes longer than a serial one.
-bool would_update_atomically(const Schedule& schedule, LoopRV handle) {
-  const For& loop = schedule.get(handle);
-  const Stmt& nest = schedule.statement(schedule.node(handle));
-  return std::ranges::any_of(statements_in(loop.body), [&](const Statement& each) {
-    const Reference& stored = each.references[0];
-    if (!each.is_accumulation || motion_of(stored, loop).kind != Motion::Kind::irregular) {
-      return false;
-    }
-    const auto found = accumulators_of(loop, {&stored.buffer, 1}, nest);
-    return found && !copies_pay(loop, *found);
-  });
-}
-
 /// True when parts of the loop with equal work, which may share an iteration, run in threads then.
 bool parallelize_equal_parts(Steps& steps, LoopRV loop) {
   Steps::Snapshot as_it_was = steps.snapshot();
@@ -96,8 +81,11 @@ bool parallelize_loops(Steps& steps, LoopRV loop, const Machine& machine) {
   if (steps.get(loop).kind != ForKind::serial) return false;
   if (work_of(steps.schedule(), loop, machine) < machine.least_cycles_for_threads()) return false;
   const double trips = trip_count(steps.get(loop), nest_around(steps.schedule(), loop), machine);
-  const bool is_atomic = would_update_atomically(steps.schedule(), loop);
-  if (trips >= 2 && !is_atomic && take_without_last(steps, loop, parallelize_rows)) return true;
+  if (would_update_atomically(steps.schedule(), loop)) {
+    if (count_in_copies(steps, loop, machine)) return true;
+  } else if (trips >= 2 && take_without_last(steps, loop, parallelize_rows)) {
+    return true;
+  }
   bool any = false;
   for (const LoopRV inner : steps.inside(loop)) {
     any = parallelize_loops(steps, inner, machine) || any;
@@ -129,7 +117,8 @@ LeastSizes least_sizes_for_threads(const Steps& steps, LoopRV nest, const Machin
     if (!reads_memory(row.extent) || !sum_of_extents(row.extent, rows).defined()) continue;
     return {{nest, inner}, {2, least(an_iteration / trip_count(row, {&rows}, machine))}};
   }
-  return {open, {least(an_iteration)}};
+  const auto copies = least_iterations_for_copies(steps.schedule(), nest, machine);
+  return {open, {std::max(least(an_iteration), copies)}};
 }
 
 LoopRV chunk_for_threads(Steps& steps, LoopRV loop, const Machine& machine) {

@@ -194,6 +194,61 @@ def test_updates_are_atomic_where_the_schedule_says_so(dtype: str, target: str) 
     np.testing.assert_array_equal(counts, np.bincount(given.ravel(), minlength=16))
 
 
+@pytest.mark.parametrize("target", ["llvm", "c"])
+@pytest.mark.parametrize("dtype", ["int32", "uint64", "float64"])
+@pytest.mark.parametrize("update", ["H[A[i]] -= W[i]", "H[A[i]] = H[A[i]] - W[i] - W[i] + W[i]"])
+def test_what_is_taken_away_is_taken_atomically(update: str, dtype: str, target: str) -> None:
+    func = program(
+        f'A: T.Buffer((4000,), "int32"), W: T.Buffer((4000,), "{dtype}"), '
+        f'H: T.Buffer((16,), "{dtype}")',
+        f"for i in range(4000):\n    {update}",
+    )
+    sch = tir.Schedule(func)
+    sch.atomic("i")
+    assert "atomic_add" in ls.lower(sch).script()
+    given, taken, left = numbers(16).ravel(), np.arange(4000).astype(dtype), np.zeros(16, dtype)
+    expected = left.copy()
+    np.subtract.at(expected, given, taken)
+    ls.build(sch, target)(given, taken, left)
+    np.testing.assert_array_equal(left, expected)
+
+
+def test_branches_that_select_are_atomic() -> None:
+    func = program(
+        'A: T.Buffer((4000,), "int32"), W: T.Buffer((4000,), "int32"), H: T.Buffer((16,), "int32")',
+        "for i in range(4000):\n    if W[i] > H[A[i]]:\n        H[A[i]] = W[i]",
+    )
+    sch = tir.Schedule(func)
+    sch.atomic("i")
+    assert "atomic_max" in ls.lower(sch).script()
+    given, weights, largest = (
+        numbers(16).ravel(),
+        np.arange(4000, dtype="int32"),
+        np.zeros(16, "i4"),
+    )
+    expected = largest.copy()
+    np.maximum.at(expected, given, weights)
+    ls.build(sch)(given, weights, largest)
+    np.testing.assert_array_equal(largest, expected)
+
+
+def test_parts_of_equal_work_say_how_to_run_at_once() -> None:
+    sch = tir.Schedule(
+        program(
+            'S: T.Buffer((33,), "int32"), V: T.Buffer((900,)), Y: T.Buffer((32,))',
+            """
+for i in range(32):
+    Y[i] = T.float32(0)
+    for k in range(S[i], S[i + 1]):
+        Y[i] = Y[i] + V[k]
+""",
+        )
+    )
+    parts, _ = sch.inspect_split("i", parts=4)
+    with pytest.raises(ls.ScheduleError, match="parallelize the loop that inspect_split cuts"):
+        sch.parallel(parts)
+
+
 def test_counts_have_copies_where_these_cost_less() -> None:
     few, many = tir.Schedule(histogram(16)), tir.Schedule(histogram(65536))
     few.parallel("p")
@@ -205,7 +260,7 @@ def test_counts_have_copies_where_these_cost_less() -> None:
 def test_atomic_refuses_other_updates() -> None:
     assert refusal(histogram(16, "float16"), lambda sch: sch.atomic("p")).startswith(
         "updates_can_be_atomic: atomic: what iterations of loop p update in common are not sums, "
-        "extremes or bits of integers"
+        "extremes or bits of integers of 32 or 64 bits"
     )
 
 

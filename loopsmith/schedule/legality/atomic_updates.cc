@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "loopsmith/arith/reducers.h"
+#include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
@@ -14,15 +14,18 @@ namespace loopsmith {
 
 namespace {
 
-struct AtomicReducer {
-  std::string_view reducer;
-  Op op;
-};
-constexpr AtomicReducer atomic_reducers[] = {
-    {"sum", op("atomic_add")},       {"min", op("atomic_min")},
-    {"max", op("atomic_max")},       {"and of bits", op("atomic_and")},
-    {"or of bits", op("atomic_or")}, {"xor of bits", op("atomic_xor")},
-};
+/// The operation by which processors combine so; nothing where they have none.
+std::optional<Op> atomic_of(Combiner combiner) {
+  switch (combiner) {
+    case Combiner::sum: return op("atomic_add");
+    case Combiner::minimum: return op("atomic_min");
+    case Combiner::maximum: return op("atomic_max");
+    case Combiner::bit_and: return op("atomic_and");
+    case Combiner::bit_or: return op("atomic_or");
+    case Combiner::bit_xor: return op("atomic_xor");
+    default: return {};
+  }
+}
 
 /// What an iteration of a loop has for itself.
 class IterationMemory {
@@ -52,15 +55,10 @@ std::optional<AtomicUpdate> atomic_update_of(const BufferStore& store) {
   const DataType type = store.buffer->dtype;
   const bool is_word = type.is_scalar() && (type.bits == 32 || type.bits == 64) &&
                        (type.is_integer() || type.is_float());
-  if (!is_word || store.value.dtype() != type || store.predicate.defined()) return {};
-  const Expr before = make(BufferLoad{.buffer = store.buffer, .indices = store.indices});
-  for (const auto& [name, atomic] : atomic_reducers) {
-    if (type.is_float() && atomic != op("atomic_add")) continue;
-    const auto reducer = std::ranges::find(known_reducers(), name, &KnownReducer::name);
-    if (const auto operand = right_side_of(*reducer, {store.value}, {before})) {
-      return AtomicUpdate{atomic, (*operand)[0]};
-    }
-  }
+  const auto update = is_word ? accumulation_of(store) : std::nullopt;
+  if (!update || (type.is_float() && update->combiner != Combiner::sum)) return {};
+  if (const auto atomic = atomic_of(update->combiner))
+    return AtomicUpdate{*atomic, update->operand};
   return {};
 }
 

@@ -75,11 +75,12 @@ TEST(atomic_updates, are_of_words_alone) {
   EXPECT_FALSE(is_atomic("int16", "H[X[vi] % 8] = H[X[vi] % 8] + T.int16(1)"));
 }
 
-TEST(atomic_updates, are_extremes_and_bits_too) {
+TEST(atomic_updates, are_differences_extremes_and_bits_too) {
   for (const std::string_view update :
        {"T.max(H[X[vi] % 8], X[vi])", "T.min(X[vi], H[X[vi] % 8])",
         "T.bitwise_and(H[X[vi] % 8], X[vi])", "T.bitwise_or(X[vi], H[X[vi] % 8])",
-        "T.bitwise_xor(H[X[vi] % 8], X[vi])"}) {
+        "T.bitwise_xor(H[X[vi] % 8], X[vi])", "H[X[vi] % 8] - X[vi]", "H[X[vi] % 8] + X[vi] - vi",
+        "T.Select(X[vi] > H[X[vi] % 8], X[vi], H[X[vi] % 8])"}) {
     const auto before = histogram("int32", fmt::format("H[X[vi] % 8] = {}", update));
     Schedule sch(before);
     const auto loop = get_loops(sch, get_block(sch, "H"))[0];

@@ -268,6 +268,22 @@ bool is_in_lanes(const Schedule& schedule, LoopRV loop) {
   return false;
 }
 
+constexpr ResultChange parts_are_unknown{
+    LegalityQuestion::at_once, false,
+    "whether iterations of loop {} depend on each other is unknown, as {}",
+    "parallelize the loop that inspect_split cuts before it is cut: its parts then run at once"};
+
+/// True of the loop over the parts into which `inspect_split` cut another one.
+bool is_over_parts(const Schedule& schedule, LoopRV loop) {
+  for (const Step& step : schedule.steps()) {
+    const auto* made =
+        step.primitive == &inspect_split ? step.result.as<Argument::List>() : nullptr;
+    const auto* parts = made && !made->empty() ? made->front().as<LoopRV>() : nullptr;
+    if (parts && *parts == loop) return true;
+  }
+  return false;
+}
+
 /// How the iterations would run.
 Concurrency concurrency_of(const LoopKindPlan& plan) {
   if (plan.kind == ForKind::parallel) return Concurrency::in_threads;
@@ -276,6 +292,9 @@ Concurrency concurrency_of(const LoopKindPlan& plan) {
 }
 
 std::optional<Refusal> refuse_as_written(const Schedule& schedule, LoopKindPlan& plan) {
+  if (plan.is_atomic && !updates_atomically(schedule, plan.loop, /*is_requested=*/true)) {
+    return Refusal{&updates_can_be_atomic, {Argument(plan.loop)}};
+  }
   const Concurrency how = concurrency_of(plan);
   // Lanes around it were in step with its iterations.
   if (is_in_lanes(schedule, plan.loop)) {
@@ -301,8 +320,9 @@ std::optional<Refusal> refuse_as_written(const Schedule& schedule, LoopKindPlan&
                            std::move(carries.verdict.witness));
   }
   if (plan.assume_independent) return {};
-  return changed_results(dependence_is_unknown,
-                         {Argument(plan.loop), Argument(carries.verdict.why)});
+  return changed_results(
+      is_over_parts(schedule, plan.loop) ? parts_are_unknown : dependence_is_unknown,
+      {Argument(plan.loop), Argument(carries.verdict.why)});
 }
 
 }  // namespace
@@ -311,9 +331,6 @@ std::optional<Refusal> refuse_by_order(const Schedule& schedule, LoopKindPlan& p
   if (plan.kind == ForKind::unrolled) return {};
   if (plan.kind == ForKind::thread_binding) {
     if (auto refusal = refuse_taken_axis(schedule, plan.loop, plan.thread_axis)) return refusal;
-  }
-  if (plan.is_atomic && !updates_atomically(schedule, plan.loop, /*is_requested=*/true)) {
-    return Refusal{&updates_can_be_atomic, {Argument(plan.loop)}};
   }
   auto refusal = refuse_as_written(schedule, plan);
   if (!refusal) return {};

@@ -199,6 +199,19 @@ for i_last in range(9, 10):
     B[i_last] = A[i_last]
 )"));
 }
+TEST(peel, leaves_memory_that_goes_from_one_iteration_to_the_next) {
+  const auto before = program(vectors, R"(
+t = T.alloc_buffer((2,))
+t[0] = T.float32(0)
+for i in range(10):
+    t[(i + 1) % 2] = t[i % 2] + A[i]
+    B[i] = t[(i + 1) % 2]
+)");
+  Schedule sch(before);
+  peel(sch, get_loop(sch, "i"), 1, 1);
+  expect_result(sch, before);
+}
+
 TEST(peel, starts_a_reduction_once) {
   const auto before = matmul(4, 3, 8);
   Schedule sch(before);
@@ -301,6 +314,61 @@ for i_0_1, i_1_1 in T.grid(3, 4):
     if i_0_1 * 4 + i_1_1 < 10:
         C[i_0_1 * 4 + i_1_1] = B[i_0_1 * 4 + i_1_1] + A[i_0_1 * 4 + i_1_1]
 )"));
+}
+TEST(distribute, makes_a_block_of_each_part_of_one) {
+  const auto before = program(vectors, R"(
+for i in range(10):
+    with T.block("both"):
+        vi = T.axis.spatial(10, i)
+        T.where(i < 8)
+        B[vi] = A[vi] * A[vi]
+        C[vi] = B[vi] + A[vi]
+)");
+  Schedule sch(before);
+  const BlockRV both = get_block(sch, "both");
+  const auto loops = distribute(sch, get_loop(sch, "i"));
+  ASSERT_EQ(loops.size(), 2u);
+  EXPECT_EQ(get_loops(sch, both)[0], loops[0]);
+  EXPECT_EQ(get_loops(sch, get_block(sch, "both_1"))[0], loops[1]);
+  EXPECT_EQ(sch.get(both).reads.size(), 1u);
+  expect_result(sch, before, program(vectors, R"(
+for i in range(10):
+    with T.block("both"):
+        vi = T.axis.spatial(10, i)
+        T.where(i < 8)
+        B[vi] = A[vi] * A[vi]
+for i_1 in range(10):
+    with T.block("both_1"):
+        vi = T.axis.spatial(10, i_1)
+        T.where(i_1 < 8)
+        C[vi] = B[vi] + A[vi]
+)"));
+}
+TEST(distribute, refuses_blocks_that_parts_cannot_have) {
+  const auto started = program(vectors, R"(
+for i in range(10):
+    with T.block("both"):
+        vi = T.axis.reduce(10, i)
+        with T.init():
+            C[0] = T.float32(0)
+        C[0] = C[0] + A[vi]
+        B[vi] = A[vi]
+)");
+  const auto bound = program(
+      R"(A: T.Buffer((10,), "float32"), P: T.Buffer((10,), "int32"), C: T.Buffer((10,), "float32"))",
+      R"(
+for i in range(10):
+    with T.block("both"):
+        vi = T.axis.opaque(10, P[i])
+        A[vi] = T.float32(1)
+        C[vi] = T.float32(2)
+)");
+  for (const auto& func : {started, bound}) {
+    EXPECT_EQ(
+        refusal(func, [](Schedule& sch) { distribute(sch, get_loop(sch, "i")); }),
+        "loop_has_statements: distribute: loop i does not hold several statements that follow "
+        "each other");
+  }
 }
 TEST(distribute, leaves_conditions_that_statements_may_change) {
   const auto before = program(vectors, R"(

@@ -102,6 +102,7 @@ def test_online_softmax_has_partial_results(columns: int) -> None:
     _, k = sch.get_loops("S")
     outer, _ = sch.split(k, [None, 16])
     sch.rfactor(outer, factor_axis=1)
+    assert sch.verify()
     given = np.random.default_rng(1).standard_normal((4, columns)).astype("float32")
     most, total = np.zeros(4, "float32"), np.zeros(4, "float32")
     ls.build(sch)(given, most, total)

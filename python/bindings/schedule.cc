@@ -13,8 +13,10 @@
 #include "bindings/ir_detail.h"
 #include "bindings/schedule.h"
 #include "bindings/tensor_intrin.h"
+#include "loopsmith/arith/reducers.h"
 #include "loopsmith/interp/assert_same.h"
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/primitives/merge_online.h"
@@ -73,14 +75,33 @@ void decide_samples(PySchedule& self, nb::sequence decisions) {
   self.schedule.samples().tell(std::move(told));
 }
 
+/// True when reducers that are taken at their word combine values of the program.
+bool declares_reducers(const IRModule& module) {
+  bool found = false;
+  for (const auto& function : module.functions) {
+    pre_order_visit(function, [&](const Ref& ref) {
+      const auto* block = ref.as<Block>();
+      found = found || (block && block->annotations.contains(reducer_annotation));
+      return !found && !is_expr(*ref.get());
+    });
+  }
+  return found;
+}
+
+/// True when the schedule may count on laws of exp, which the field of the interpreter does not
+/// know.
+bool may_split_powers(const Schedule& schedule) {
+  if (declares_reducers(*schedule.original())) return true;
+  for (const Step& step : schedule.steps()) {
+    if (step.primitive == &merge_online) return true;
+  }
+  return false;
+}
+
 nb::dict verified(const PySchedule& self, const nb::dict& functions) {
   require_no_obligations(self.schedule, "verify");
-  bool splits_powers = false;
-  for (const Step& step : self.schedule.steps()) {
-    splits_powers = splits_powers || step.primitive == &merge_online;
-  }
   const interp::CompareOptions options{.functions = host_functions(functions),
-                                       .splits_powers = splits_powers};
+                                       .splits_powers = may_split_powers(self.schedule)};
   const auto verdict = [&] {
     const Unlocked unlocked;
     return interp::compare(self.schedule.original(), self.schedule.mod(), options);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/rules/plain_loops/iteration_cost.h"
 #include "loopsmith/rules/plain_loops/threads.h"
 
@@ -37,8 +38,11 @@ Gain gain_of(const Steps& steps, LoopRV loop, const Machine& machine) {
 /// Whether the loop is in vectors now.
 bool vectorize_loop(Steps& steps, LoopRV loop, const Machine& machine) {
   const Gain gain = gain_of(steps, loop, machine);
-  const double trips = trip_count(steps.get(loop), nest_around(steps.schedule(), loop), machine);
-  if (gain.vector > max_share_of_scalar * gain.scalar || trips < gain.lanes) return false;
+  const For& node = steps.get(loop);
+  const double trips = trip_count(node, nest_around(steps.schedule(), loop), machine);
+  // Of lengths in memory, as of rows of a sparse matrix, many are less than the guess.
+  const double least = reads_memory(node.extent) ? 2.0 * gain.lanes : gain.lanes;
+  if (gain.vector > max_share_of_scalar * gain.scalar || trips < least) return false;
   if (gain.accumulates && trips >= 2.0 * chains * gain.lanes) {
     Steps::Snapshot before = steps.snapshot();
     const std::vector<LoopRV> parts = steps.split(loop, {infer, gain.lanes * chains});

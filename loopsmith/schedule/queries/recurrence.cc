@@ -156,8 +156,9 @@ struct LinearForm {
 
 class LinearReader {
  public:
-  LinearReader(const Semiring& semiring, const Ptr<Var>& state)
-      : semiring_(semiring), state_(state) {}
+  /// `has_first`: what the first iteration takes over may be read, even where it is not asked for.
+  LinearReader(const Semiring& semiring, const Ptr<Var>& state, bool has_first)
+      : semiring_(semiring), state_(state), has_first_(has_first) {}
 
   /// The form of a value that uses the state.
   std::optional<LinearForm> read(const Expr& value) const {
@@ -174,7 +175,7 @@ class LinearReader {
       return read_choice(choice->condition, choice->true_value, choice->false_value, false);
     }
     const auto* call = value.as<Call>();
-    if (!call || call->op != op("if_then_else")) return {};
+    if (!has_first_ || !call || call->op != op("if_then_else")) return {};
     return read_choice(call->args[0], call->args[1], call->args[2], true);
   }
 
@@ -242,6 +243,7 @@ class LinearReader {
 
   const Semiring& semiring_;
   const Ptr<Var>& state_;
+  bool has_first_;
 };
 
 bool is_extreme(Combiner combiner) {
@@ -271,12 +273,25 @@ std::optional<Composition> accumulating(const CarriedValue& carried) {
                      .rounds = type.is_float() && !is_extreme(found->combiner)};
 }
 
+/// True when the element that the first iteration takes over is one of the buffer.
+bool has_first_state(const CarriedValue& carried, const For& loop) {
+  if (are_equal_indices(carried.indices, carried.previous)) return true;
+  Analyzer analyzer;
+  for (std::size_t d = 0; d < carried.previous.size(); ++d) {
+    const Expr first = substitute(carried.previous[d], {{loop.loop_var, loop.min}});
+    const Expr last = carried.buffer->shape[d] - 1;
+    if (!analyzer.can_prove(first >= 0) || !analyzer.can_prove(first <= last)) return false;
+  }
+  return true;
+}
+
 /// Of values that are linear in the ones before: a factor, and what is added.
-std::optional<Composition> linear(const CarriedValue& carried) {
+std::optional<Composition> linear(const CarriedValue& carried, const For& loop) {
   const DataType type = carried.buffer->dtype;
+  const bool has_first = has_first_state(carried, loop);
   for (const Semiring& semiring : semirings) {
     if (!semiring.takes(type)) continue;
-    const LinearReader reader(semiring, carried.state);
+    const LinearReader reader(semiring, carried.state, has_first);
     const auto form = reader.read(carried.value);
     if (!form) continue;
     const auto apply = [&semiring](const Expr& value, const Expr& factor, const Expr& rest) {
@@ -417,7 +432,7 @@ std::optional<Recurrence> recurrence_of(const For& loop, const std::vector<Stmt>
       found->composition = reducing(*found, reducer);
     } else {
       found->composition = accumulating(found->carried[0]);
-      if (!found->composition) found->composition = linear(found->carried[0]);
+      if (!found->composition) found->composition = linear(found->carried[0], loop);
     }
     return found;
   }

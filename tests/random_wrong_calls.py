@@ -9,25 +9,16 @@ from typing import Any
 from loopsmith import tir
 
 KINDS = {
-    "annotation_exists",
+    "arguments_fit",
     "block_has_the_buffer",
-    "block_has_the_name",
     "block_is_complete",
     "block_is_no_output",
-    "factor_is_positive",
-    "factors_cover_the_loop",
-    "function_is_known",
-    "loop_has_the_name",
-    "loop_is_alive",
+    "handle_is_alive",
     "loop_is_of_reduction",
-    "loops_are_different",
-    "names_fit_factors",
+    "name_is_known",
+    "nest_is_perfect",
     "number_is_in_range",
-    "one_factor_is_inferred",
-    "outer_is_parent",
     "step_keeps_results",
-    "storage_scope_is_known",
-    "thread_axis_exists",
 }
 """Conditions for whose refusals a fix is found often."""
 

@@ -131,7 +131,7 @@ for t in range(4):
         sch.inspect_split("i", 4)
 
     assert refusal(nested, in_lanes) == (
-        "loop_is_serial_or_parallel: inspect_split: loop i is neither serial nor parallel"
+        "loop_is_serial: inspect_split: loop i is neither serial nor parallel"
     )
 
 
@@ -142,8 +142,8 @@ def test_parts_are_counted_by_the_type_of_the_loop() -> None:
         assert refusal(
             func, lambda sch, cut=cut: sch.inspect_split("i", 127, cut_iterations=cut)
         ) == (
-            "part_count_fits: inspect_split: loop i has a variable of int8, which cannot count to "
-            "128"
+            "number_is_in_range: inspect_split: loop i has a variable of int8, which cannot "
+            "count to 128"
         )
         sch = tir.Schedule(func)
         sch.inspect_split("i", 126, cut_iterations=cut)

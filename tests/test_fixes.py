@@ -175,13 +175,13 @@ REFUSALS: dict[str, tuple[tir.PrimFunc, Call, str, list[str]]] = {
     "a loop is named once": (
         matmul(),
         lambda sch: sch.reorder("k", "i", "k"),
-        "loops_are_different",
+        "arguments_fit",
         ['sch.reorder([sch.get_loop("k"), sch.get_loop("i")])'],
     ),
     "a reduction that may be empty is fused behind its init": (
         sums_of_any_size,
         lambda sch: sch.fuse("i", "k"),
-        "empty_reductions_start",
+        "step_keeps_results",
         [
             'sch.decompose_reduction(sch.get_block("C"), sch.get_loop("i"))\n'
             'sch.fuse([sch.get_loop("i"), sch.get_loop("k")])'
@@ -190,13 +190,13 @@ REFUSALS: dict[str, tuple[tir.PrimFunc, Call, str, list[str]]] = {
     "loops are fused in their order": (
         matmul(),
         lambda sch: sch.fuse("j", "i"),
-        "outer_is_parent",
+        "nest_is_perfect",
         ['sch.fuse([sch.get_loop("i"), sch.get_loop("j")])'],
     ),
     "neighbours are made by reorder": (
         matmul(),
         lambda sch: sch.fuse("i", "k"),
-        "outer_is_parent",
+        "nest_is_perfect",
         [
             'sch.reorder([sch.get_loop("j"), sch.get_loop("i"), sch.get_loop("k")])\n'
             'sch.fuse([sch.get_loop("i"), sch.get_loop("k")])',
@@ -207,61 +207,61 @@ REFUSALS: dict[str, tuple[tir.PrimFunc, Call, str, list[str]]] = {
     "a factor is inferred": (
         matmul(),
         lambda sch: sch.split("i", [2, 4]),
-        "factors_cover_the_loop",
+        "arguments_fit",
         ['sch.split(sch.get_loop("i"), [None, 4])', 'sch.split(sch.get_loop("i"), [2, None])'],
     ),
     "a factor is positive": (
         matmul(),
         lambda sch: sch.split("i", [0, 4]),
-        "factor_is_positive",
+        "number_is_in_range",
         ['sch.split(sch.get_loop("i"), [None, 4])'],
     ),
     "one factor is inferred": (
         matmul(),
         lambda sch: sch.split("i", [None, 4, -1]),
-        "one_factor_is_inferred",
+        "arguments_fit",
         ['sch.split(sch.get_loop("i"), [None, 4])'],
     ),
     "names are left out": (
         matmul(),
         lambda sch: sch.split("i", [None, 4], names=["io"]),
-        "names_fit_factors",
+        "arguments_fit",
         ['sch.split(sch.get_loop("i"), [None, 4])'],
     ),
     "a thread axis is misspelled": (
         matmul(),
         lambda sch: sch.bind("i", "threadidx.x"),
-        "thread_axis_exists",
+        "name_is_known",
         ['sch.bind(sch.get_loop("i"), "threadIdx.x")'],
     ),
     "a block is misspelled": (
         stages(),
         lambda sch: sch.get_block("d"),
-        "block_has_the_name",
+        "name_is_known",
         ['sch.get_block("D")'],
     ),
     "a loop is misspelled": (
         matmul(),
         lambda sch: sch.get_loop("I"),
-        "loop_has_the_name",
+        "name_is_known",
         ['sch.get_loop("i")'],
     ),
     "a function is misspelled": (
         matmul(),
         lambda sch: sch.get_block("C", "mian"),
-        "function_is_known",
+        "name_is_known",
         ['sch.get_block("C", func_name="main")'],
     ),
     "a scope is misspelled": (
         stages(),
         lambda sch: sch.set_scope("B", 0, "loacl"),
-        "storage_scope_is_known",
+        "name_is_known",
         ['sch.set_scope(sch.get_block("B"), 0, "local")'],
     ),
     "a type is misspelled": (
         stages(),
         lambda sch: sch.unsafe_set_dtype("B", 0, "flaot16"),
-        "dtype_is_known",
+        "name_is_known",
         ['sch.unsafe_set_dtype(sch.get_block("B"), 0, "float16")'],
     ),
     "a buffer is another": (

@@ -32,7 +32,7 @@ def refusal(body: str, step: Callable[[tir.Schedule], object], parameters: str =
 def test_bounds_that_a_condition_may_guard_stay_under_it():
     body = "if A[0] > T.float32(0):\n    for i in range(N[0]):\n        A[i] = T.float32(1)"
     assert refusal(body, lambda sch: sch.sink_if("i")) == (
-        "bounds_read_no_memory: sink_if: the bounds of loop i read memory"
+        "bounds_are_known: sink_if: the bounds of loop i read memory"
     )
 
 
@@ -42,8 +42,8 @@ def test_a_condition_is_read_only_where_its_loop_runs():
         body, lambda sch: sch.hoist_if("i"), 'a: T.handle, B: T.Buffer((10,), "float32")'
     )
     assert found == (
-        "condition_has_a_value: hoist_if: the condition A[0] > T.float32(0) reads memory, also "
-        "where loop i has no iteration"
+        "step_keeps_results: hoist_if: results may change: the condition A[0] > "
+        "T.float32(0) reads memory, also where loop i has no iteration"
     )
 
 
@@ -59,14 +59,14 @@ for k in range(N[0]):
 
 def test_siblings_that_step_otherwise_are_refused():
     assert refusal(SIBLINGS, lambda sch: sch.merge_siblings("i", "j")) == (
-        "siblings_have_one_step: merge_siblings: loops i and i start or end elsewhere and do not "
+        "nests_are_alike: merge_siblings: loops i and i start or end elsewhere and do not "
         "both have step 1"
     )
 
 
 def test_siblings_with_bounds_in_memory_are_refused():
     assert refusal(SIBLINGS, lambda sch: sch.merge_siblings("j", "k")) == (
-        "bounds_read_no_memory: merge_siblings: the bounds of loop k read memory"
+        "bounds_are_known: merge_siblings: the bounds of loop k read memory"
     )
 
 
@@ -82,8 +82,8 @@ for j in range(1, 10):
     B[j] = T.float32(1)
 """
     assert refusal(body, lambda sch: sch.merge_siblings("k", "j")) == (
-        "extended_loops_start_nothing: merge_siblings: loop k would run over more values, and "
-        "block sum starts its reduction in it"
+        "step_keeps_results: merge_siblings: results may change: loop k would run over more "
+        "values, and block sum starts its reduction in it"
     )
 
 
@@ -127,8 +127,8 @@ def test_private_copies_need_memory_of_known_size():
 def test_statements_of_different_sequences_do_not_change_places():
     body = "for i in range(10):\n    for j in range(10):\n        A[j] = B[i]"
     assert refusal(body, lambda sch: sch.reorder_statements("i", "j")) == (
-        "statements_are_siblings: reorder_statements: i and j are not in two statements of one "
-        "sequence"
+        "statements_follow_each_other: reorder_statements: i and j are not in two statements of "
+        "one sequence"
     )
 
 
@@ -169,7 +169,8 @@ for i in range(4):
         A[j - N[0] + 3] = T.float32(1)
 """
     assert refusal(body, lambda sch: sch.normalize_nest("i")) == (
-        "bounds_stay: normalize_nest: the bounds of loop j read what the body of loop j writes"
+        "step_keeps_results: normalize_nest: results may change: the bounds of loop j read "
+        "what the body of loop j writes"
     )
 
 
@@ -191,11 +192,10 @@ for j in range(10):
 
 def test_sums_and_maxima_stand_alone_in_their_loops():
     assert refusal(TERMS, lambda sch: sch.hoist_factor("sum")) == (
-        "nest_is_of_block_alone: hoist_factor: block sum is not alone in the loops around it"
+        "nest_is_perfect: hoist_factor: block sum is not alone in the loops around it"
     )
     assert refusal(TERMS, lambda sch: sch.merge_online("i", "j")) == (
-        "loop_is_of_one_block: merge_online: something else than loops and one block stands in "
-        "loop i"
+        "nest_is_perfect: merge_online: something else than loops and one block stands in loop i"
     )
 
 
@@ -209,8 +209,8 @@ def test_conditions_of_threads_are_truth_values_of_sizes():
         return sch.func.buffer_map[sch.func.params[2]][0]
 
     assert under(element) == (
-        "condition_is_a_truth_value: parallel: the condition of loop i is N[0], of type int32"
+        "argument_has_type: parallel: the condition of loop i is N[0], of type int32"
     )
     assert under(lambda sch: element(sch) > 1).startswith(
-        "value_is_of_sizes: parallel: the condition of loop i is N[0] > 1, which reads "
+        "argument_has_type: parallel: the condition of loop i is N[0] > 1, which reads "
     )

@@ -29,7 +29,7 @@ for i in range(2):
         sch.loop_partition(sch.get_loop("i"), [1, None])
 
     parameters = "B: T.Buffer((1,), 'int32'), n: T.int32"
-    assert outcome(parameters, body, cut) == "empty_reductions_start"
+    assert outcome(parameters, body, cut) == "step_keeps_results"
     assert outcome(parameters, body.replace("if i != 0", "if n < 9"), cut) == "same"
 
 
@@ -49,7 +49,7 @@ for k in range(n):
         sch.merge(sch.get_loop("i"), sch.get_loop("k"))
 
     parameters = "C: T.Buffer((1,), 'int32'), D: T.Buffer((1,), 'int32'), n: T.int32"
-    assert outcome(parameters, body, join) == "empty_reductions_start"
+    assert outcome(parameters, body, join) == "step_keeps_results"
     assert outcome(parameters, body.replace("D[0] = C[0]", "D[0] = 0"), join) == "same"
 
 
@@ -88,7 +88,7 @@ def test_a_split_that_leaves_out_the_init_of_an_empty_reduction():
     def split(sch: tir.Schedule) -> None:
         sch.split(sch.get_loops("b")[0], [1, 1, 1], preserve_unit_iters=False)
 
-    assert outcome("C: T.Buffer((1,), 'int32')", ROWS_OF_NOTHING, split) == "empty_reductions_start"
+    assert outcome("C: T.Buffer((1,), 'int32')", ROWS_OF_NOTHING, split) == "step_keeps_results"
 
 
 def test_a_loop_that_begins_to_bind_an_axis_takes_the_init_with_it():
@@ -102,7 +102,7 @@ for i in range(2):
             A[1] = 1
 """
     parameters = 'A: T.Buffer((2,), "int32")'
-    assert outcome(parameters, body, lambda sch: sch.skew("i", "j")) == "empty_reductions_start"
+    assert outcome(parameters, body, lambda sch: sch.skew("i", "j")) == "step_keeps_results"
 
 
 def test_parts_of_a_loop_would_each_give_the_init_of_an_empty_reduction():
@@ -120,7 +120,7 @@ for i in range(2):
     parameters = 'A: T.Buffer((3,), "int32")'
     assert (
         outcome(parameters, body, lambda sch: sch.loop_partition("i", [1, None]))
-        == "empty_reductions_start"
+        == "step_keeps_results"
     )
 
 
@@ -220,7 +220,7 @@ for i in range(2):
             A[1, 1] = A[vj, vi]
 """
     parameters = 'A: T.Buffer((2, 2), "float32")'
-    assert outcome(parameters, body, lambda sch: sch.peel("i", 1)) == "empty_reductions_start"
+    assert outcome(parameters, body, lambda sch: sch.peel("i", 1)) == "step_keeps_results"
 
 
 def test_an_outer_block_starts_nothing_where_its_inner_one_did_not():
@@ -235,7 +235,7 @@ for i in range(0):
             C[vj] = T.float32(1)
 """
     parameters = 'C: T.Buffer((1,), "float32")'
-    assert outcome(parameters, body, lambda sch: sch.blockize("j")) == "empty_reductions_start"
+    assert outcome(parameters, body, lambda sch: sch.blockize("j")) == "step_keeps_results"
 
 
 def test_no_loop_is_fused_of_results_and_of_nothing_to_reduce():
@@ -251,7 +251,7 @@ for k in range(1):
                 V[vj] = 1
 """
     parameters = 'V: T.Buffer((2,), "int32")'
-    assert outcome(parameters, body, lambda sch: sch.fuse("j", "i")) == "empty_reductions_start"
+    assert outcome(parameters, body, lambda sch: sch.fuse("j", "i")) == "step_keeps_results"
 
 
 def test_conditions_that_keep_a_reduction_from_its_start_are_no_masks():
@@ -288,12 +288,12 @@ for i, j in T.grid(1, 2):
                 B[vj] = 1
 """
     parameters = 'B: T.Buffer((2,), "int32"), n: T.int32'
-    assert outcome(parameters, body, lambda sch: sch.fuse("j")) == "empty_reductions_start"
+    assert outcome(parameters, body, lambda sch: sch.fuse("j")) == "step_keeps_results"
 
 
 @pytest.mark.parametrize(
     ("rows", "expected"),
-    [("n", "empty_reductions_start"), ("m", "empty_reductions_start"), ("4", "same")],
+    [("n", "step_keeps_results"), ("m", "step_keeps_results"), ("4", "same")],
 )
 def test_fuse_does_not_give_the_init_of_rows_that_are_not_there(rows: str, expected: str):
     body = f"""

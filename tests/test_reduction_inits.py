@@ -115,16 +115,16 @@ def main(a: T.handle, c: T.handle, d: T.handle):
         (
             PRODUCTS,
             lambda sch, loop: sch.write_at(loop, "C", 0, "local"),
-            "empty_reductions_start",
-            "write_at: loop k may have no iteration, where block C gives its init; after this "
-            "step it would give nothing",
+            "step_keeps_results",
+            "write_at: results may change: loop k may have no iteration, where block C gives its "
+            "init; after this step it would give nothing",
         ),
         (
             SHARED_SUMS,
             lambda sch, loop: sch.cache_write("C", 0, "local"),
-            "empty_reductions_start",
-            "cache_write: loop j may have no iteration, where block C gives its init; after this "
-            "step it would give nothing",
+            "step_keeps_results",
+            "cache_write: results may change: loop j may have no iteration, where block C gives "
+            "its init; after this step it would give nothing",
         ),
         (
             COPIED_AGAIN,

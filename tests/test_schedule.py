@@ -116,7 +116,7 @@ def test_a_refusal_carries_its_parts():
         sch.split(i, factors=[None, 0])
     error = caught.value
     assert isinstance(error, ls.ScheduleError)
-    assert error.to_dict()["code"] == "factor_is_positive"
+    assert error.to_dict()["code"] == "number_is_in_range"
     assert error.primitive == "split"
     assert list(error.subjects) == ["1", "i", "0"]
     assert len(sch.trace) == 2
@@ -213,7 +213,7 @@ def test_errors_tell_as_much_as_is_wanted():
         with pytest.raises(ls.ScheduleError) as caught:
             sch.split("i", [None, 0])
         texts.append(str(caught.value))
-        assert caught.value.code == "factor_is_positive"
+        assert caught.value.code == "number_is_in_range"
     assert texts[0].startswith(texts[1] + "\n  hint: pass 1 or more")
     assert texts[1:] == ["split: factor 1 of loop i is 0, not positive", "(not rendered)"]
 

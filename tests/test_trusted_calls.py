@@ -212,7 +212,7 @@ def test_a_function_that_knows_the_layout_keeps_it() -> None:
 def test_other_names_are_refused() -> None:
     with pytest.raises(ls.ScheduleError) as error:
         tir.Schedule(rows, trusted_calls=["memcpy"])
-    assert error.value.code == "block_calls_function"
+    assert error.value.code == "name_is_known"
     assert "trust_calls: no block calls memcpy" in str(error.value)
     assert "name a function of the host" in str(error.value)
 

@@ -96,8 +96,8 @@ bool ArgumentReader::read(const Argument& argument, LoopRV& to) {
     const std::string advice =
         did_you_mean(found.empty() ? *name : "", schedule_.loop_names(*function),
                      "see get_loops(block, pattern)");
-    fail(ErrorKind::schedule, "loop_has_the_name", hint(advice), {}, "{} loops are called {}",
-         found.empty() ? "no" : std::to_string(found.size()), *name);
+    fail(ErrorKind::schedule, found.empty() ? "name_is_known" : "name_is_unique", hint(advice), {},
+         "{} loops are called {}", found.empty() ? "no" : std::to_string(found.size()), *name);
   }
   to = found[0];
   named_.emplace_back(*name, to);
@@ -114,8 +114,8 @@ bool ArgumentReader::read(const Argument& argument, BlockRV& to) {
     const std::string advice =
         did_you_mean(found.empty() ? *name : "", schedule_.block_names(*function),
                      "get_child_blocks lists those of a block or loop");
-    fail(ErrorKind::schedule, "block_has_the_name", hint(advice), {}, "{} blocks are called {}",
-         found.empty() ? "no" : std::to_string(found.size()), *name);
+    fail(ErrorKind::schedule, found.empty() ? "name_is_known" : "name_is_unique", hint(advice), {},
+         "{} blocks are called {}", found.empty() ? "no" : std::to_string(found.size()), *name);
   }
   to = found[0];
   named_.emplace_back(*name, to);

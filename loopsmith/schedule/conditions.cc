@@ -20,7 +20,7 @@ std::optional<Refusal> refuse_unless_bounds_stay(const Schedule& schedule, LoopR
   const For& target = schedule.get(loop);
   for (const Expr* bound : {&target.min, &target.extent, &target.step}) {
     if (!bound->is<IntImm>() && may_change(*bound, schedule.get(other).body)) {
-      return Refusal{&bounds_stay, {Argument(loop), Argument(other)}};
+      return changed_results(bounds_stay, {Argument(loop), Argument(other)});
     }
   }
   return {};

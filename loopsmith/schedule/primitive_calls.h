@@ -109,7 +109,7 @@ Planned<Plan> Primitive<Arguments, Plan, Made>::plan_alive(const Schedule& sched
     const bool runs_concurrently = moves_accesses && schedule.has_concurrent_loops();
     const bool may_change_inits =
         schedule.has_empty_reductions() &&
-        std::ranges::find(conditions, &empty_reductions_start) != conditions.end();
+        std::ranges::find(conditions, &step_keeps_results) != conditions.end();
     if (asks_law || runs_concurrently || may_change_inits) {
       Schedule after = schedule.snapshot();
       Made made = commit(after, arguments, Plan(*plan));

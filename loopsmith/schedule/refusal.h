@@ -13,7 +13,8 @@
 
 namespace loopsmith {
 
-/// What a primitive demands. Each {} in `problem` stands for a subject of the refusal.
+/// What a primitive demands. Each {} in `problem` stands for a subject of the refusal. Conditions
+/// that are one question to a user, asked in several ways, have one id.
 struct Condition {
   std::string_view id;
   std::string_view problem;
@@ -48,8 +49,8 @@ inline constexpr Condition step_keeps_results{
     "step_keeps_results", "results would change, or it is not known that they stay",
     "move what it conflicts with first, or keep a copy of the buffer with cache_read"};
 
-inline constexpr Condition empty_reductions_start{
-    "empty_reductions_start",
+inline constexpr ResultChange empty_reductions_start{
+    LegalityQuestion::leave_out, false,
     "loop {} may have no iteration, where block {} gives its init; after this step it would give "
     "nothing",
     "decompose_reduction first, or give the loop a constant extent"};

@@ -16,13 +16,13 @@
 namespace loopsmith {
 
 const Condition handle_is_of_this_schedule{
-    "handle_is_of_this_schedule", "the {} is of another schedule",
+    "handle_is_alive", "the {} is of another schedule",
     "look it up in this one; a copy knows what its original knew when it was copied"};
-const Condition step_is_not_undone{"step_is_not_undone", "the step that made the {} was undone",
+const Condition step_is_not_undone{"handle_is_alive", "the step that made the {} was undone",
                                    "look it up again"};
-const Condition loop_is_alive{"loop_is_alive", "loop {} was {} at step {}{}",
+const Condition loop_is_alive{"handle_is_alive", "loop {} was {} at step {}{}",
                               "use what it became, or look loops up with get_loops"};
-const Condition block_is_alive{"block_is_alive", "block {} was {} at step {}{}",
+const Condition block_is_alive{"handle_is_alive", "block {} was {} at step {}{}",
                                "use what it became, or look it up with get_block"};
 
 namespace {
@@ -107,7 +107,7 @@ Ptr<IRModule> Schedule::mod() const {
 
 Ptr<PrimFunc> Schedule::func() const {
   const auto function = function_named();
-  require(function.has_value(), ErrorKind::schedule, "function_is_known",
+  require(function.has_value(), ErrorKind::schedule, "name_is_known",
           hint("say which one with work_on"), {}, "func: the module has {} functions, none is main",
           functions().size());
   return functions()[*function].func;

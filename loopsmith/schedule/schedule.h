@@ -16,7 +16,7 @@
 
 namespace loopsmith {
 
-/// Conditions that hold for each handle that is given to a primitive.
+/// What holds of each handle that is given to a primitive.
 extern const Condition handle_is_of_this_schedule;
 extern const Condition loop_is_alive;
 extern const Condition block_is_alive;

@@ -36,7 +36,7 @@ TEST(schedule, copies_know_older_handles_and_not_each_other) {
   const auto in_a = split(a, loops[0], {infer, 8});
   split(b, loops[0], {infer, 4});
   EXPECT_EQ(error_of([&] { split(b, in_a[0], {infer, 2}); }),
-            "handle_is_of_this_schedule: split: the loop or block is of another schedule");
+            "handle_is_alive: split: the loop or block is of another schedule");
   EXPECT_EQ(error_of([&] { split(sch, loops[0], {infer, 2}); }), "");
 }
 
@@ -98,7 +98,7 @@ TEST(schedule, undoes_steps) {
   sch.undo();
   EXPECT_TRUE(structural_equal(sch.func(), func));
   EXPECT_EQ(error_of([&] { unroll(sch, parts[0]); }),
-            "step_is_not_undone: unroll: the step that made the loop or block was undone");
+            "handle_is_alive: unroll: the step that made the loop or block was undone");
   split(sch, loops[0], {infer, 4});
   EXPECT_EQ(error_of([&] { sch.undo(9); }),
             "steps_were_done: undo: 9 steps are to be undone, 3 were done");

@@ -59,7 +59,7 @@ ScheduleError
   nb::cpp_function_def(
       [](const std::string& name, bool allow_missing) -> nb::object {
         const Ptr<TensorIntrin> found = table().find(name);
-        require(found || allow_missing, ErrorKind::schedule, "tensor_intrin_is_known",
+        require(found || allow_missing, ErrorKind::schedule, "name_is_known",
                 hint("register it before; tensor_intrins.names() lists those there are"), {},
                 "there is no tensor intrin {}", name);
         return found ? to_python(found) : nb::none();

@@ -22,11 +22,12 @@ struct ChangeRow {
 };
 
 constexpr ChangeRow change_rows[] = {
-    {&iterations_depend, other_loops},   {&dependence_is_unknown, other_loops},
-    {&updates_are_read, other_loops},    {&loop_is_reduction, partial_results},
-    {&updates_meet, windows_one_by_one}, {&order_would_change, other_orders},
-    {&order_is_unknown, other_orders},   {&result_changes, other_places},
-    {&result_is_unknown, other_places},  {&writer_does_not_read_first, cache_in_place},
+    {&iterations_depend, other_loops},          {&dependence_is_unknown, other_loops},
+    {&updates_are_read, other_loops},           {&loop_is_reduction, partial_results},
+    {&updates_meet, windows_one_by_one},        {&order_would_change, other_orders},
+    {&order_is_unknown, other_orders},          {&result_changes, other_places},
+    {&result_is_unknown, other_places},         {&writer_does_not_read_first, cache_in_place},
+    {&consumer_does_not_write, cache_in_place}, {&empty_reductions_start, inits_before},
 };
 
 constexpr Row rows[] = {
@@ -35,7 +36,6 @@ constexpr Row rows[] = {
     {&loops_are_different, loops_once},
     {&nest_is_perfect, loops_below},
     {&outer_is_parent, neighbours},
-    {&empty_reductions_start, inits_before},
     {&loop_is_plain, without_annotations},
     {&factors_cover_the_loop, an_inferred_factor},
     {&factor_is_positive, an_inferred_factor},
@@ -61,7 +61,6 @@ constexpr Row rows[] = {
     {&block_has_the_buffer, buffers_of_block},
     {&storage_scope_is_known, similar_scopes},
     {&dtype_is_known, similar_types},
-    {&consumer_does_not_write, cache_in_place},
     // Names.
     {&block_has_the_name, similar_blocks},
     {&loop_has_the_name, similar_loops},

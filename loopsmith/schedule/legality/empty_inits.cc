@@ -224,7 +224,7 @@ std::optional<Refusal> refuse_changed_inits(const Schedule& before, const Schedu
     const auto loop = is_kept ? loop_started_otherwise(before, after, block)
                               : std::optional((old ? old : now)->loop);
     if (!loop) return true;
-    refusal = Refusal{&empty_reductions_start, {Argument(*loop), Argument(block)}};
+    refusal = changed_results(empty_reductions_start, {Argument(*loop), Argument(block)});
     return false;
   });
   return refusal;

@@ -7,7 +7,7 @@ Planned<AddUnitLoopPlan> plan_add_unit_loop(const Schedule& schedule,
                                             const AddUnitLoopArguments& arguments) {
   const auto* block = std::get_if<BlockRV>(&arguments.block_or_loop);
   if (block && schedule.at(schedule.at(schedule.node(*block)).parent).parent == no_node) {
-    return Refusal{&block_is_no_root, {Argument(*block)}};
+    return Refusal{&block_is_not_root, {Argument(*block)}};
   }
   return AddUnitLoopPlan{arguments.block_or_loop};
 }

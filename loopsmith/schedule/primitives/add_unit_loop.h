@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/queries/block_kinds.h"
 
 namespace loopsmith {
 
@@ -15,9 +16,7 @@ struct AddUnitLoopPlan {
   BlockOrLoop subject;
 };
 
-inline constexpr Condition block_is_no_root{
-    "block_is_no_root", "block {} is the root of its function", "name a block inside it"};
-inline constexpr const Condition* add_unit_loop_conditions[] = {&block_is_no_root};
+inline constexpr const Condition* add_unit_loop_conditions[] = {&block_is_not_root};
 
 Planned<AddUnitLoopPlan> plan_add_unit_loop(const Schedule& schedule,
                                             const AddUnitLoopArguments& arguments);

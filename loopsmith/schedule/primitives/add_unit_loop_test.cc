@@ -26,8 +26,9 @@ TEST(add_unit_loop, keeps_the_handles_of_what_is_inside) {
 TEST(add_unit_loop, refuses_the_root_block) {
   Schedule sch(two_stages());
   const BlockRV root = get_block(sch, "root");
-  EXPECT_EQ(error_of([&] { add_unit_loop(sch, root); }),
-            "block_is_no_root: add_unit_loop: block root is the root of its function");
+  EXPECT_EQ(
+      error_of([&] { add_unit_loop(sch, root); }),
+      "block_is_not_root: add_unit_loop: the primitive does not operate on the root block root");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/primitive.h"
 
 namespace loopsmith {
@@ -32,7 +33,7 @@ struct AnnotatePlan {
   bool changes_nothing = false;
 };
 
-inline constexpr Condition annotation_exists{"annotation_exists", "{} has no annotation {}",
+inline constexpr Condition annotation_exists{"name_is_known", "{} has no annotation {}",
                                              "see its annotations with get"};
 inline constexpr const Condition* unannotate_conditions[] = {&annotation_exists};
 

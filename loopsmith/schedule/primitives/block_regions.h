@@ -68,16 +68,15 @@ struct AnnotateAccessPlan {
   Ptr<BufferRegion> region;
 };
 
-inline constexpr Condition alignment_is_positive{"alignment_is_positive",
-                                                 "factor {} is not positive",
+inline constexpr Condition alignment_is_positive{"number_is_in_range", "factor {} is not positive",
                                                  "pass the number of elements to align to"};
-inline constexpr Condition access_is_read_or_write{
-    "access_is_read_or_write", "{} is neither read nor write", "pass \"read\" or \"write\""};
-inline constexpr Condition block_has_the_region{"block_has_the_region",
+inline constexpr Condition access_is_read_or_write{"name_is_known", "{} is neither read nor write",
+                                                   "pass \"read\" or \"write\""};
+inline constexpr Condition block_has_the_region{"number_is_in_range",
                                                 "block {} has no number {} among its {} regions",
                                                 "count the buffers that it declares from 0"};
 inline constexpr Condition ranges_fit_the_buffer{
-    "ranges_fit_the_buffer", "{} axes to {} ends do not fit block {} with {} axes and buffer {}",
+    "arguments_fit", "{} axes to {} ends do not fit block {} with {} axes and buffer {}",
     "take each axis of the block, and give a start and an end for each dimension of the buffer"};
 
 inline constexpr const Condition* storage_align_conditions[] = {

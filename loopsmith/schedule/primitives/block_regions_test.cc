@@ -32,7 +32,7 @@ TEST(storage_align, refuses_what_has_no_such_layout) {
   Schedule sch(two_stages());
   const BlockRV b = get_block(sch, "B");
   EXPECT_EQ(error_of([&] { storage_align(sch, b, 0, 0, 0, 0); }),
-            "alignment_is_positive: storage_align: factor 0 is not positive");
+            "number_is_in_range: storage_align: factor 0 is not positive");
   EXPECT_EQ(error_of([&] { storage_align(sch, b, 0, 2, 8, 0); }),
             "number_is_in_range: storage_align: axis is 2, not within -2 and 1");
   EXPECT_EQ(error_of([&] { storage_align(sch, get_block(sch, "C"), 0, 0, 8, 0); }),
@@ -49,10 +49,10 @@ TEST(unsafe_hide_buffer_access, takes_regions_away) {
   EXPECT_NE(body_of(sch).find("T.reads(A[v_i, v_k])"), std::string::npos) << body_of(sch);
   expect_replays(sch, func);
   EXPECT_EQ(error_of([&] { unsafe_hide_buffer_access(sch, c, "read", {1}); }),
-            "block_has_the_region: unsafe_hide_buffer_access: block C has no number 1 among its "
+            "number_is_in_range: unsafe_hide_buffer_access: block C has no number 1 among its "
             "read regions");
   EXPECT_EQ(error_of([&] { unsafe_hide_buffer_access(sch, c, "eat", {0}); }),
-            "access_is_read_or_write: unsafe_hide_buffer_access: eat is neither read nor write");
+            "name_is_known: unsafe_hide_buffer_access: eat is neither read nor write");
 }
 
 TEST(annotate_buffer_access, declares_another_region) {
@@ -69,7 +69,7 @@ TEST(annotate_buffer_access, declares_another_region) {
   expect_replays(sch, func);
   const auto few = make(IndexMap{.initial_indices = {i, j}, .final_indices = {i, i + 1}});
   EXPECT_EQ(error_of([&] { annotate_buffer_access(sch, b, 0, "read", few); }),
-            "ranges_fit_the_buffer: annotate_buffer_access: 2 axes to 2 ends do not fit block B "
+            "arguments_fit: annotate_buffer_access: 2 axes to 2 ends do not fit block B "
             "with 2 axes and buffer A");
 }
 

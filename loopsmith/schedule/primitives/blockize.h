@@ -19,9 +19,9 @@ struct BlockizeArguments {
 };
 
 inline constexpr const Condition* blockize_conditions[] = {
-    &nest_has_one_block,       &nest_is_of_loops,       &space_is_divisible, &blocks_are_given,
-    &blocks_follow_each_other, &outer_axes_are_spatial, &block_is_not_root,  &block_is_reduction,
-    &empty_reductions_start,   &step_keeps_results};
+    &nest_has_one_block, &nest_is_of_loops,         &space_is_divisible,
+    &blocks_are_given,   &blocks_follow_each_other, &outer_axes_are_spatial,
+    &block_is_not_root,  &block_is_reduction,       &step_keeps_results};
 
 Planned<EnclosingBlock> plan_blockize(const Schedule& schedule, const BlockizeArguments& arguments);
 

@@ -235,7 +235,7 @@ TEST(blockize, refuses_what_is_no_tile) {
             "space_is_divisible: blockize: block C can not be blockized by the loops starting at "
             "i_0, as its axes are no digits of loops, those inside the lower ones");
   EXPECT_EQ(error_of([&] { blockize(sch, std::vector<BlockRV>{}); }),
-            "blocks_are_given: blockize: neither a loop nor a list of blocks is given");
+            "arguments_fit: blockize: neither a loop nor a list of blocks is given");
   EXPECT_EQ(error_of([&] { blockize(sch, std::vector{*block_around(sch, sch.node(c))}); }),
             "block_is_not_root: blockize: the primitive does not operate on the root block root");
 
@@ -243,16 +243,16 @@ TEST(blockize, refuses_what_is_no_tile) {
   const auto b = get_block(two, "B");
   compute_at(two, b, get_loops(two, get_block(two, "C"))[0]);
   EXPECT_EQ(error_of([&] { blockize(two, get_loops(two, b)[0]); }),
-            "nest_has_one_block: blockize: loop i has 2 blocks inside, not one");
+            "nest_is_perfect: blockize: loop i has 2 blocks inside, not one");
   Schedule apart(two_stages(8, 16));
   compute_at(apart, get_block(apart, "B"), get_loops(apart, get_block(apart, "C"))[1]);
   const auto i = get_loops(apart, get_block(apart, "C"))[0];
-  EXPECT_EQ(error_of([&] {
-              blockize(apart,
-                       std::vector{get_block(apart, "C"), *block_around(apart, apart.node(i))});
-            }),
-            "blocks_follow_each_other: blockize: block root does not follow block C in the same "
-            "loop or block");
+  EXPECT_EQ(
+      error_of([&] {
+        blockize(apart, std::vector{get_block(apart, "C"), *block_around(apart, apart.node(i))});
+      }),
+      "statements_follow_each_other: blockize: block root does not follow block C in the same "
+      "loop or block");
 }
 
 TEST(blockize, refuses_what_is_more_than_loops) {
@@ -268,7 +268,7 @@ for i in range(8):
 )"));
   const auto loops = get_loops(sch, get_block(sch, "C"));
   EXPECT_EQ(error_of([&] { blockize(sch, loops[0]); }),
-            "nest_is_of_loops: blockize: something else than loops stands between loop i and block "
+            "nest_is_perfect: blockize: something else than loops stands between loop i and block "
             "C");
   EXPECT_EQ(error_of([&] { blockize(sch, std::vector{get_block(sch, "C")}); }),
             "outer_axes_are_spatial: blockize: loops outside of the blocks are bound to reduction "

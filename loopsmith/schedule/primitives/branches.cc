@@ -76,7 +76,7 @@ Planned<BranchPlan> plan_hoist_if(const Schedule& schedule, const HoistIfArgumen
     return changed_results(condition_stays, {condition, handle});
   }
   if (reads_memory(branch->condition) && !has_elements(loop)) {
-    return Refusal{&condition_has_a_value, {condition, handle}};
+    return changed_results(condition_has_a_value, {condition, handle});
   }
   return BranchPlan{arguments.loop, schedule.at(schedule.node(arguments.loop)).first_child};
 }

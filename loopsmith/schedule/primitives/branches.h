@@ -26,28 +26,29 @@ struct BranchPlan {
 };
 
 inline constexpr Condition loop_is_alone_in_a_branch{
-    "loop_is_alone_in_a_branch", "loop {} is not all that a branch of an `if` holds",
+    "branches_have_the_form", "loop {} is not all that a branch of an `if` holds",
     "give a loop right inside an `if`; distribute and reorder_statements part it from others"};
 inline constexpr Condition branches_have_equal_loops{
-    "branches_have_equal_loops", "the other branch of the `if` around loop {} is not a loop alike",
+    "branches_have_the_form", "the other branch of the `if` around loop {} is not a loop alike",
     "give both branches loops of one kind, start, extent and step"};
-inline constexpr Condition body_is_an_if{"body_is_an_if", "the body of loop {} is not an `if`",
+inline constexpr Condition body_is_an_if{"branches_have_the_form",
+                                         "the body of loop {} is not an `if`",
                                          "give the loop right around an `if`, alone in it"};
 inline constexpr Condition condition_is_outside{
-    "condition_is_outside", "the condition {} depends on loop {}",
+    "branches_have_the_form", "the condition {} depends on loop {}",
     "hoist conditions that are the same in each iteration; peel or loop_partition make them so"};
 inline constexpr ResultChange condition_stays{LegalityQuestion::order, false,
                                               "the condition {} reads what loop {} writes",
                                               "keep its value in a buffer of its own first"};
-inline constexpr Condition condition_has_a_value{
-    "condition_has_a_value", "the condition {} reads memory, also where loop {} has no iteration",
+inline constexpr ResultChange condition_has_a_value{
+    LegalityQuestion::understood, false,
+    "the condition {} reads memory, also where loop {} has no iteration",
     "give the loop a constant extent"};
 inline constexpr const Condition* sink_if_conditions[] = {
-    &loop_is_plain,         &loop_is_alone_in_a_branch, &branches_have_equal_loops,
-    &bounds_read_no_memory, &empty_reductions_start,    &step_keeps_results};
+    &loop_is_plain, &loop_is_alone_in_a_branch, &branches_have_equal_loops, &bounds_read_no_memory,
+    &step_keeps_results};
 inline constexpr const Condition* hoist_if_conditions[] = {
-    &loop_is_plain,         &body_is_an_if,          &condition_is_outside,
-    &condition_has_a_value, &empty_reductions_start, &step_keeps_results};
+    &loop_is_plain, &body_is_an_if, &condition_is_outside, &step_keeps_results};
 
 Planned<BranchPlan> plan_sink_if(const Schedule& schedule, const SinkIfArguments& arguments);
 Planned<BranchPlan> plan_hoist_if(const Schedule& schedule, const HoistIfArguments& arguments);

@@ -126,9 +126,9 @@ Planned<Expr> expression_of(const Schedule& schedule, const CacheExpressionPlan&
   }
   const Expr& value = found[0].value;
   if (!found[0].is_always_computed) {
-    return Refusal{&expression_is_always_computed, {name, Argument(Ref(value))}};
+    return changed_results(expression_is_always_computed, {name, Argument(Ref(value))});
   }
-  if (!is_pure(value)) return Refusal{&block_has_no_effects, {name}};
+  if (!is_pure(value)) return changed_results(block_has_no_effects, {name});
   return value;
 }
 

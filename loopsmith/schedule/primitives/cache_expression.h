@@ -40,21 +40,17 @@ inline constexpr Condition expression_is_there{
     "no expression of block {} reads buffer {} and depends on the axes of the index map alone",
     "use in the index map all axes that such an expression depends on"};
 inline constexpr Condition expression_is_unique{
-    "expression_is_unique", "block {} computes {} and {} of buffer {}, which are not equal",
+    "expression_is_there", "block {} computes {} and {} of buffer {}, which are not equal",
     "let the index map use fewer axes, or name a buffer that one of them reads"};
-inline constexpr Condition expression_is_always_computed{
-    "expression_is_always_computed",
+inline constexpr ResultChange expression_is_always_computed{
+    LegalityQuestion::add, false,
     "block {} computes {} under a condition, and what it reads elsewhere may lie beyond its buffer",
     "let the index map use the axes of the condition, too"};
 inline constexpr const Condition* cache_expression_conditions[] = {
-    &block_has_the_buffer,    &storage_scope_is_known,
-    &block_stands_in_a_block, &buffer_is_used_by_index,
-    &uses_are_declared,       &block_is_leaf,
-    &index_map_fits,          &expression_is_there,
-    &expression_is_unique,    &expression_is_always_computed,
-    &block_has_no_effects,    &index_map_uses_the_same_axes,
-    &index_map_tells_apart,   &empty_reductions_start,
-    &step_keeps_results};
+    &block_has_the_buffer,    &storage_scope_is_known,      &block_stands_in_a_block,
+    &buffer_is_used_by_index, &uses_are_declared,           &block_is_leaf,
+    &index_map_fits,          &expression_is_there,         &expression_is_unique,
+    &step_keeps_results,      &index_map_uses_the_same_axes};
 
 Planned<CacheExpressionPlan> plan_cache_expression(const Schedule& schedule,
                                                    const CacheExpressionArguments& arguments);

@@ -120,7 +120,7 @@ TEST(cache_expression, refuses_what_is_not_there_or_not_one) {
             "expression_is_there: cache_expression: no expression of block C reads buffer B and "
             "depends on the axes of the index map alone");
   EXPECT_EQ(refusal("A[vi, vk] * (D[vk] + A[vi, 7 - vk] * D[7 - vk])", "k", "D"),
-            "expression_is_unique: cache_expression: block C computes D[7 - vk] and D[vk] of "
+            "expression_is_there: cache_expression: block C computes D[7 - vk] and D[vk] of "
             "buffer D, which are not equal");
   EXPECT_EQ(refusal("A[vi, vk] * D[vk]", "jk", "D"),
             "index_map_uses_the_same_axes: cache_expression: axis vj appears in the new indices "
@@ -131,7 +131,7 @@ TEST(cache_expression, refuses_what_is_not_there_or_not_one) {
 
 TEST(cache_expression, computes_nothing_that_was_computed_under_a_condition) {
   EXPECT_EQ(refusal("T.if_then_else(vi < 2, D[vk] * T.float32(2), A[vi, vk])", "k", "D"),
-            "expression_is_always_computed: cache_expression: block C computes D[vk] * "
+            "step_keeps_results: cache_expression: results may change: block C computes D[vk] * "
             "T.float32(2) under a condition, and what it reads elsewhere may lie beyond its "
             "buffer");
   const auto func = program(R"((A: T.Buffer((8,)), C: T.Buffer((8,))):
@@ -221,9 +221,9 @@ TEST(cache_expression, reads_what_others_leave_as_it_is) {
 }
 
 TEST(cache_expression, computes_nothing_that_has_effects) {
-  EXPECT_EQ(
-      refusal("A[vi, vk] * T.call_extern(\"float32\", \"next\", D[vk])", "k", "D"),
-      "block_has_no_effects: cache_expression: block C asserts, or calls what may have effects");
+  EXPECT_EQ(refusal("A[vi, vk] * T.call_extern(\"float32\", \"next\", D[vk])", "k", "D"),
+            "step_keeps_results: cache_expression: results may change: block C asserts, or calls "
+            "what may have effects");
 }
 
 }  // namespace

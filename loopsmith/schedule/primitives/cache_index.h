@@ -32,8 +32,7 @@ struct CacheIndexPlan {
 };
 
 inline constexpr const Condition* cache_index_conditions[] = {
-    &storage_scope_is_known, &block_stands_in_a_block, &empty_reductions_start,
-    &step_keeps_results};
+    &storage_scope_is_known, &block_stands_in_a_block, &step_keeps_results};
 
 Planned<CacheIndexPlan> plan_cache_index(const Schedule& schedule,
                                          const CacheIndexArguments& arguments);

@@ -94,7 +94,7 @@ TEST(cache_index, leaves_what_depends_on_loops_and_loads) {
 TEST(cache_index, refuses_what_it_cannot_do) {
   Schedule sch(resize());
   EXPECT_EQ(error_of([&] { cache_index(sch, get_block(sch, "B"), "attic"); }),
-            "storage_scope_is_known: cache_index: there is no storage scope attic");
+            "name_is_known: cache_index: there is no storage scope attic");
   EXPECT_EQ(error_of([&] { cache_index(sch, get_block(sch, "root"), "local"); }),
             "block_stands_in_a_block: cache_index: block root has no block around it");
 }

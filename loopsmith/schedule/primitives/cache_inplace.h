@@ -35,7 +35,7 @@ inline constexpr Condition block_updates_the_buffer{
 inline constexpr const Condition* cache_inplace_conditions[] = {
     &block_has_the_buffer,    &storage_scope_is_known, &block_stands_in_a_block,
     &buffer_is_used_by_index, &uses_are_declared,      &block_updates_the_buffer,
-    &empty_reductions_start,  &step_keeps_results};
+    &step_keeps_results};
 
 Planned<CacheInplacePlan> plan_cache_inplace(const Schedule& schedule,
                                              const CacheInplaceArguments& arguments);

@@ -71,7 +71,7 @@ Planned<CacheReadPlan> plan_cache_read(const Schedule& schedule,
                      {Argument(consumer), buffer, Argument(arguments.block)}};
     }
     if (std::ranges::any_of(plan.subject.writers, is_this)) {
-      return Refusal{&consumer_does_not_write, {Argument(consumer), buffer}};
+      return changed_results(consumer_does_not_write, {Argument(consumer), buffer});
     }
   }
   auto place = place_before(schedule, plan.subject.scope, plan.subject.selected.buffer,

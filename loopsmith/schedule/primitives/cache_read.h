@@ -35,7 +35,7 @@ struct CacheReadPlan {
 inline constexpr const Condition* cache_read_conditions[] = {
     &block_has_the_buffer,    &storage_scope_is_known, &block_stands_in_a_block,
     &buffer_is_used_by_index, &uses_are_declared,      &consumer_reads_the_buffer,
-    &consumer_does_not_write, &empty_reductions_start, &step_keeps_results};
+    &step_keeps_results};
 
 Planned<CacheReadPlan> plan_cache_read(const Schedule& schedule,
                                        const CacheReadArguments& arguments);

@@ -224,7 +224,7 @@ TEST(cache_read, refuses_what_it_cannot_do) {
   EXPECT_EQ(error_of([&] { cache_read(sch, b, 1, "local"); }),
             "block_has_the_buffer: cache_read: block B reads no such buffer");
   EXPECT_EQ(error_of([&] { cache_read(sch, b, 0, "attic"); }),
-            "storage_scope_is_known: cache_read: there is no storage scope attic");
+            "name_is_known: cache_read: there is no storage scope attic");
   EXPECT_EQ(error_of([&] { cache_read(sch, b, 0, "local", std::vector{c}); }),
             "consumer_reads_the_buffer: cache_read: block C does not read buffer A in the scope of "
             "block B");
@@ -238,7 +238,8 @@ TEST(cache_read, refuses_what_it_cannot_do) {
 )"));
   const BlockRV update = get_block(in_place, "A");
   EXPECT_EQ(error_of([&] { cache_read(in_place, update, 0, "local"); }),
-            "consumer_does_not_write: cache_read: block A both reads and writes buffer A");
+            "step_keeps_results: cache_read: results would change: block A both reads and writes "
+            "buffer A");
   EXPECT_EQ(error_of([&] { cache_read(in_place, get_block(in_place, "root"), 0, "local"); }),
             "block_has_the_buffer: cache_read: block root reads no such buffer");
 

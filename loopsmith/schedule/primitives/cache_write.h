@@ -42,7 +42,7 @@ inline constexpr ResultChange writer_does_not_read_first{
 inline constexpr const Condition* cache_write_conditions[] = {
     &block_has_the_buffer,    &storage_scope_is_known, &block_stands_in_a_block,
     &buffer_is_used_by_index, &uses_are_declared,      &consumer_reads_the_buffer,
-    &empty_reductions_start,  &step_keeps_results};
+    &step_keeps_results};
 
 Planned<CacheWritePlan> plan_cache_write(const Schedule& schedule,
                                          const CacheWriteArguments& arguments);

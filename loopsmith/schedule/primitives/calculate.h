@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // calculate: a number made of numbers that the schedule has chosen.
 #pragma once
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/primitive.h"
 
 namespace loopsmith {
@@ -19,13 +20,12 @@ struct CalculatePlan {
   std::int64_t result;
 };
 
-inline constexpr Condition operation_is_known{"operation_is_known", "there is no operation {}",
+inline constexpr Condition operation_is_known{"name_is_known", "there is no operation {}",
                                               "use +, -, *, //, %, min or max"};
-inline constexpr Condition operands_are_numbers{"operands_are_numbers",
-                                                "an operand of {} is missing",
+inline constexpr Condition operands_are_numbers{"argument_has_type", "an operand of {} is missing",
                                                 "pass two numbers, given or chosen by a step"};
 inline constexpr Condition result_is_a_number{
-    "result_is_a_number", "{} {} {} is no number of 64 bits",
+    "number_is_in_range", "{} {} {} is no number of 64 bits",
     "divide by a number other than 0, and keep results below 2**63"};
 inline constexpr const Condition* calculate_conditions[] = {
     &operation_is_known, &operands_are_numbers, &result_is_a_number};

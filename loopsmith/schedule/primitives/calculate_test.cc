@@ -41,11 +41,11 @@ TEST(calculate, knows_all_operations) {
 TEST(calculate, refuses_what_is_no_number) {
   Schedule sch(matmul());
   EXPECT_EQ(error_of([&] { calculate(sch, "/", 1, 2); }),
-            "operation_is_known: calculate: there is no operation /");
+            "name_is_known: calculate: there is no operation /");
   EXPECT_EQ(error_of([&] { calculate(sch, "+", 1, infer); }),
-            "operands_are_numbers: calculate: an operand of + is missing");
+            "argument_has_type: calculate: an operand of + is missing");
   EXPECT_EQ(error_of([&] { calculate(sch, "//", 1, 0); }),
-            "result_is_a_number: calculate: 1 // 0 is no number of 64 bits");
+            "number_is_in_range: calculate: 1 // 0 is no number of 64 bits");
 }
 
 }  // namespace

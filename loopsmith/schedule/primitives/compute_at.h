@@ -36,10 +36,9 @@ struct MovePlan {
 };
 
 inline constexpr const Condition* compute_at_conditions[] = {
-    &block_is_not_root,         &loop_is_in_scope,   &loop_is_not_around,
-    &block_uses_axes_alone,     &block_is_no_output, &block_has_consumers,
-    &consumers_are_in_the_loop, &index_is_possible,  &empty_reductions_start,
-    &step_keeps_results,        &instances_are_known};
+    &block_is_not_root,  &loop_is_in_scope,    &loop_is_not_around,        &block_uses_axes_alone,
+    &block_is_no_output, &block_has_consumers, &consumers_are_in_the_loop, &index_is_possible,
+    &step_keeps_results, &instances_are_known};
 
 /// What computing at a loop, or at a mark of sample_compute_location, means.
 using ComputeAtPlan = std::variant<MovePlan, ComputeInlinePlan, Nothing>;

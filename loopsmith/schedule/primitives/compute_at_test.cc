@@ -283,7 +283,7 @@ TEST(compute_at, refuses_what_would_change_results) {
   EXPECT_EQ(error_of([&] { compute_at(sch, b, get_loops(sch, b)[0]); }),
             "loop_is_not_around: compute_at: block B is inside loop i already");
   EXPECT_EQ(error_of([&] { compute_at(sch, b, get_loops(sch, c)[0], false, 3); }),
-            "index_is_possible: compute_at: index 3 in the body of loop i is not within 0 and 0");
+            "number_is_in_range: compute_at: index 3 in the body of loop i is not within 0 and 0");
 
   Schedule two(program(R"(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32"),
          D: T.Buffer((8,), "float32"))",

@@ -23,10 +23,9 @@ inline constexpr ResultChange what_is_read_is_written{
     LegalityQuestion::cover, false, "block {} does not write all of {} that is read",
     "let it write each element that others read"};
 inline constexpr const Condition* compute_inline_conditions[] = {
-    &block_is_not_root,     &block_is_no_output,   &block_is_complete,     &block_has_no_init,
-    &body_is_one_store,     &block_has_no_effects, &indices_tell_axes,     &block_has_consumers,
-    &readers_read_elements, &instances_are_known,  &block_uses_axes_alone, &empty_reductions_start,
-    &step_keeps_results};
+    &block_is_not_root,     &block_is_no_output,  &block_is_complete,    &block_has_no_init,
+    &body_is_one_store,     &step_keeps_results,  &indices_tell_axes,    &block_has_consumers,
+    &readers_read_elements, &instances_are_known, &block_uses_axes_alone};
 
 Planned<ComputeInlinePlan> plan_compute_inline(const Schedule& schedule,
                                                const ComputeInlineArguments& arguments);

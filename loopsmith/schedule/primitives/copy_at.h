@@ -52,24 +52,23 @@ struct CopyAtPlan {
 inline constexpr ResultChange loop_reads_alone{LegalityQuestion::coherence, false,
                                                "block {} writes buffer {} inside loop {}",
                                                "choose a loop inside which it is only read"};
-inline constexpr Condition loop_is_no_vector{"loop_is_no_vector", "loop {} is vectorized",
+inline constexpr Condition loop_is_no_vector{"loop_is_serial", "loop {} is vectorized",
                                              "copy at a loop around it, or vectorize afterwards"};
 inline constexpr Condition copied_box_is_of_plain_loops{
-    "copied_box_is_of_plain_loops",
+    "bounds_are_known",
     "what is copied at loop {} depends on loop {}, whose bounds depend on others",
     "copy at a loop around that one"};
 inline constexpr const Condition* read_at_conditions[] = {
     &block_has_the_buffer,    &storage_scope_is_known, &block_stands_in_a_block,
     &buffer_is_used_by_index, &uses_are_declared,      &loop_is_around_block,
     &loop_is_in_scope,        &loop_is_no_vector,      &copied_box_is_of_plain_loops,
-    &empty_reductions_start,  &step_keeps_results};
+    &step_keeps_results};
 inline constexpr const Condition* write_at_conditions[] = {
     &block_has_the_buffer,    &storage_scope_is_known,
     &block_stands_in_a_block, &buffer_is_used_by_index,
     &uses_are_declared,       &loop_is_around_block,
     &loop_is_in_scope,        &loop_is_no_vector,
-    &empty_reductions_start,  &copied_box_is_of_plain_loops,
-    &step_keeps_results};
+    &step_keeps_results,      &copied_box_is_of_plain_loops};
 
 Planned<CopyAtPlan> plan_read_at(const Schedule& schedule, const ReadAtArguments& arguments);
 Planned<CopyAtPlan> plan_write_at(const Schedule& schedule, const WriteAtArguments& arguments);

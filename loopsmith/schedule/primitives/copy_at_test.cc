@@ -162,7 +162,7 @@ TEST(copy_at, refuses_boxes_that_depend_on_triangles) {
                     B[vi, vj, vk] = A[vi, vj, vk]
 )"));
   EXPECT_EQ(error_of([&] { read_at(sch, get_loop(sch, "j"), get_block(sch, "B"), 0, "local"); }),
-            "copied_box_is_of_plain_loops: read_at: what is copied at loop j depends on loop j, "
+            "bounds_are_known: read_at: what is copied at loop j depends on loop j, "
             "whose bounds depend on others");
 }
 
@@ -173,13 +173,13 @@ TEST(copy_at, refuses_what_it_cannot_do) {
   EXPECT_EQ(error_of([&] { read_at(sch, i, c, 0, "local"); }),
             "loop_is_around_block: read_at: loop i is not around block C");
   EXPECT_EQ(error_of([&] { write_at(sch, i, b, 0, "attic"); }),
-            "storage_scope_is_known: write_at: there is no storage scope attic");
+            "name_is_known: write_at: there is no storage scope attic");
   EXPECT_EQ(error_of([&] { read_at(sch, i, b, 1, "local"); }),
             "block_has_the_buffer: read_at: block B reads no such buffer");
 
   vectorize(sch, get_loops(sch, b)[1]);
   EXPECT_EQ(error_of([&] { read_at(sch, get_loops(sch, b)[1], b, 0, "local"); }),
-            "loop_is_no_vector: read_at: loop j is vectorized");
+            "loop_is_serial: read_at: loop j is vectorized");
 
   Schedule scan(program(R"((A: T.Buffer((9, 4))):
     for i in range(8):

@@ -39,7 +39,7 @@ inline constexpr Condition body_pads{
     "body_pads", "block {} can not be matched to padding pattern, as {}",
     "let it store if_then_else(condition on axes, value, constant)"};
 inline constexpr const Condition* decompose_padding_conditions[] = {
-    &loop_is_around_block, &body_pads, &empty_reductions_start, &step_keeps_results};
+    &loop_is_around_block, &body_pads, &step_keeps_results};
 
 Planned<DecomposePaddingPlan> plan_decompose_padding(const Schedule& schedule,
                                                      const DecomposePaddingArguments& arguments);

@@ -29,8 +29,7 @@ inline constexpr Condition loop_is_above_reduction{
     "loop {} is inside loop {}, which is bound to a reduction axis of block {}",
     "choose the outermost loop of the reduction, or one around it"};
 inline constexpr const Condition* decompose_reduction_conditions[] = {
-    &loop_is_around_block, &block_is_reduction, &loop_is_above_reduction, &empty_reductions_start,
-    &step_keeps_results};
+    &loop_is_around_block, &block_is_reduction, &loop_is_above_reduction, &step_keeps_results};
 
 Planned<DecomposeReductionPlan> plan_decompose_reduction(
     const Schedule& schedule, const DecomposeReductionArguments& arguments);

@@ -23,11 +23,11 @@ struct DistributePlan {
 };
 
 inline constexpr Condition loop_has_statements{
-    "loop_has_statements", "loop {} does not hold several statements that follow each other",
+    "statements_follow_each_other",
+    "loop {} does not hold several statements that follow each other",
     "give a loop whose body, or that of the only loop or condition inside, is a sequence"};
 inline constexpr const Condition* distribute_conditions[] = {
-    &loop_is_plain,          &bounds_stay,       &loop_has_statements, &iterations_reach_their_end,
-    &empty_reductions_start, &step_keeps_results};
+    &loop_is_plain, &step_keeps_results, &loop_has_statements, &iterations_reach_their_end};
 
 Planned<DistributePlan> plan_distribute(const Schedule& schedule,
                                         const DistributeArguments& arguments);

@@ -32,8 +32,8 @@ inline constexpr ResultChange iterations_write_first{
     "it is not known that each iteration of loop {} writes what it reads of buffer {}",
     "write the buffer in each iteration before it is read"};
 inline constexpr const Condition* expand_scalar_conditions[] = {
-    &loop_is_plain,    &buffer_is_allocated_around, &buffer_is_used_by_index, &uses_are_in_the_loop,
-    &bounds_are_known, &empty_reductions_start,     &step_keeps_results};
+    &loop_is_plain,        &buffer_is_allocated_around, &buffer_is_used_by_index,
+    &uses_are_in_the_loop, &bounds_are_known,           &step_keeps_results};
 
 Planned<ExpandScalarPlan> plan_expand_scalar(const Schedule& schedule,
                                              const ExpandScalarArguments& arguments);

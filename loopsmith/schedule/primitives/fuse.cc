@@ -76,7 +76,7 @@ Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& argum
     return Refusal{&iterations_reach_their_end, {Argument("break"), Argument(loops.back())}};
   }
   if (const auto block = reduction_that_never_runs(schedule, loops)) {
-    return Refusal{&empty_reductions_start, {Argument(loops.back()), Argument(*block)}};
+    return changed_results(empty_reductions_start, {Argument(loops.back()), Argument(*block)});
   }
   NestObstacle why;
   const auto order = inside_out(loops.size());

@@ -32,23 +32,21 @@ struct FusePlan {
 };
 
 inline constexpr Condition outer_is_parent{
-    "outer_is_parent", "outer loop {} is not the parent of the inner loop {}",
+    "nest_is_perfect", "outer loop {} is not the parent of the inner loop {}",
     "give neighbours, outermost first; reorder brings them together"};
-inline constexpr Condition inner_is_only_child{"inner_is_only_child",
+inline constexpr Condition inner_is_only_child{"nest_is_perfect",
                                                "loop {} is not the only child of loop {}",
                                                "move what else is in the loop elsewhere"};
 inline constexpr Condition extents_are_independent{
-    "extents_are_independent", "the bounds of loop {} depend on loop {}",
+    "bounds_are_independent", "the bounds of loop {} depend on loop {}",
     "fuse loops whose ends have bounds outside of both; of a reduction with an init, those that "
     "are never empty"};
-inline constexpr Condition loops_have_one_kind{"loops_have_one_kind",
-                                               "loop {} is {}, loop {} is {}",
+inline constexpr Condition loops_have_one_kind{"loop_is_serial", "loop {} is {}, loop {} is {}",
                                                "fuse first, then parallelize, vectorize or unroll"};
 inline constexpr const Condition* fuse_conditions[] = {
-    &loops_are_given,        &loop_is_plain,       &bounds_stay,
-    &outer_is_parent,        &inner_is_only_child, &extents_are_independent,
-    &bounds_have_values,     &loops_have_one_kind, &iterations_reach_their_end,
-    &empty_reductions_start, &step_keeps_results};
+    &loops_are_given,    &loop_is_plain,       &step_keeps_results,
+    &outer_is_parent,    &inner_is_only_child, &extents_are_independent,
+    &bounds_have_values, &loops_have_one_kind, &iterations_reach_their_end};
 
 Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& arguments);
 

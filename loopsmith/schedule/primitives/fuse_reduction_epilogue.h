@@ -23,17 +23,16 @@ struct FuseReductionEpiloguePlan {
 };
 
 inline constexpr Condition epilogue_is_of_reduction{
-    "epilogue_is_of_reduction", "block {} is not the epilogue of block {}",
+    "block_is_an_epilogue", "block {} is not the epilogue of block {}",
     "pass the block that reads what the reduction writes"};
 inline constexpr Condition epilogue_combines{
-    "epilogue_combines",
+    "block_is_an_epilogue",
     "block {} does not combine the results of block {} as the reduction does, in their type",
     "an epilogue of a sum adds one value to each result, that of a maximum takes the larger, ..."};
 inline constexpr const Condition* fuse_reduction_epilogue_conditions[] = {
-    &block_is_not_root,      &block_is_complete,     &block_has_no_init, &body_is_one_store,
-    &block_has_no_effects,   &one_input_is_computed, &producer_is_alone, &epilogue_is_of_reduction,
-    &reads_one_element,      &indices_tell_axes,     &epilogue_combines, &instances_are_known,
-    &empty_reductions_start, &step_keeps_results};
+    &block_is_not_root,  &block_is_complete,     &block_has_no_init, &body_is_one_store,
+    &step_keeps_results, &one_input_is_computed, &producer_is_alone, &epilogue_is_of_reduction,
+    &reads_one_element,  &indices_tell_axes,     &epilogue_combines, &instances_are_known};
 
 Planned<FuseReductionEpiloguePlan> plan_fuse_reduction_epilogue(
     const Schedule& schedule, const FuseReductionEpilogueArguments& arguments);

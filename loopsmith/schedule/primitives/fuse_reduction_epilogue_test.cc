@@ -97,11 +97,11 @@ TEST(fuse_reduction_epilogue, refuses_other_epilogues) {
   Schedule sch(reduction("T.float32(0)", "B[vi] + A[vi, vk]", "T.max(B[vi], T.float32(0))"));
   EXPECT_EQ(
       error_of([&] { fuse_reduction_epilogue(sch, get_block(sch, "B"), get_block(sch, "C")); }),
-      "epilogue_combines: fuse_reduction_epilogue: block C does not combine the results of "
+      "block_is_an_epilogue: fuse_reduction_epilogue: block C does not combine the results of "
       "block B as the reduction does, in their type");
   EXPECT_EQ(
       error_of([&] { fuse_reduction_epilogue(sch, get_block(sch, "C"), get_block(sch, "C")); }),
-      "epilogue_is_of_reduction: fuse_reduction_epilogue: block C is not the epilogue of block "
+      "block_is_an_epilogue: fuse_reduction_epilogue: block C is not the epilogue of block "
       "C");
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/primitive.h"
 
 namespace loopsmith {
@@ -17,13 +18,13 @@ struct GetBlockPlan {
 };
 
 inline constexpr Condition function_is_known{
-    "function_is_known", "there is no function {}",
+    "name_is_known", "there is no function {}",
     "name the function with func_name, or choose it with work_on"};
-inline constexpr Condition block_has_the_name{"block_has_the_name",
+inline constexpr Condition block_has_the_name{"name_is_known",
                                               "Cannot find a block with the name: {}",
                                               "get_child_blocks lists those of a block or loop"};
 inline constexpr Condition block_name_is_unique{
-    "block_name_is_unique", "Found {} blocks with the name: {}",
+    "name_is_unique", "Found {} blocks with the name: {}",
     "reach it from a neighbour, with get_child_blocks, get_producers or get_consumers"};
 inline constexpr const Condition* get_block_conditions[] = {&function_is_known, &block_has_the_name,
                                                             &block_name_is_unique};

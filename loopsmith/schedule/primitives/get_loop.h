@@ -16,9 +16,9 @@ struct GetLoopPlan {
   LoopRV loop;
 };
 
-inline constexpr Condition loop_has_the_name{"loop_has_the_name", "no loop is called {}",
+inline constexpr Condition loop_has_the_name{"name_is_known", "no loop is called {}",
                                              "get_loops lists those around a block"};
-inline constexpr Condition loop_name_is_unique{"loop_name_is_unique", "{} loops are called {}",
+inline constexpr Condition loop_name_is_unique{"name_is_unique", "{} loops are called {}",
                                                "name the block, too: get_loops(block, name)"};
 inline constexpr const Condition* get_loop_conditions[] = {&function_is_known, &loop_has_the_name,
                                                            &loop_name_is_unique};

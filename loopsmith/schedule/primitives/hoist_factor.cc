@@ -133,7 +133,7 @@ Planned<HoistFactorPlan> plan_hoist_factor(const Schedule& schedule,
   const DataType type = reduction->buffers[0]->dtype;
   const bool is_narrow = type.bits == 16 && !type.is_bfloat16();
   if (is_narrow && !arguments.through_casts) {
-    return Refusal{&sum_fits_its_type, {Argument(handle)}};
+    return changed_results(sum_fits_its_type, {Argument(handle)});
   }
   const auto outermost = outermost_loop(schedule, handle);
   const auto apart = outermost

@@ -26,22 +26,23 @@ struct HoistFactorPlan {
 };
 
 inline constexpr Condition block_is_a_sum{
-    "block_is_a_sum",
+    "sum_has_a_factor",
     "block {} is no sum of floating-point numbers into one buffer that starts "
     "with 0 and reads nothing else of it",
     "name a block with an init of 0 and the update x = x + term"};
 inline constexpr Condition terms_have_a_factor{
-    "terms_have_a_factor", "the terms of block {} have no factor that is the same in all of a sum",
+    "sum_has_a_factor", "the terms of block {} have no factor that is the same in all of a sum",
     "write them as products or quotients of which one operand reads no reduction axis"};
 inline constexpr Condition sum_runs_unconditionally{
-    "sum_runs_unconditionally", "which terms block {} adds up depends on a condition",
+    "sum_has_a_factor", "which terms block {} adds up depends on a condition",
     "hoist the factor before the loops are split"};
-inline constexpr Condition sum_fits_its_type{
-    "sum_fits_its_type", "the sum of block {} may be too large for float16 without the factor",
+inline constexpr ResultChange sum_fits_its_type{
+    LegalityQuestion::regroup, false,
+    "the sum of block {} may be too large for float16 without the factor",
     "sum up in float32, or pass through_casts=True if you know that it fits"};
 inline constexpr const Condition* hoist_factor_conditions[] = {
-    &block_is_a_sum,    &terms_have_a_factor,    &sum_runs_unconditionally,
-    &sum_fits_its_type, &nest_is_of_block_alone, &empty_reductions_start};
+    &block_is_a_sum, &terms_have_a_factor, &sum_runs_unconditionally, &step_keeps_results,
+    &nest_is_of_block_alone};
 
 Planned<HoistFactorPlan> plan_hoist_factor(const Schedule& schedule,
                                            const HoistFactorArguments& arguments);

@@ -92,7 +92,7 @@ std::optional<Refusal> refuse_domains_of(const Schedule& schedule, LoopRV handle
       const bool reads_loop =
           uses_variable(axis->dom->min, variable) || uses_variable(axis->dom->extent, variable);
       if (axis->iter_type == IterType::comm_reduce && reads_loop) {
-        return Refusal{&empty_reductions_start, {Argument(handle), Argument(block)}};
+        return changed_results(empty_reductions_start, {Argument(handle), Argument(block)});
       }
     }
   }

@@ -34,7 +34,7 @@ struct InspectSplitPlan {
   std::optional<Argument> reordered_reduction = {};
 };
 
-inline constexpr Condition part_count_fits{"part_count_fits",
+inline constexpr Condition part_count_fits{"number_is_in_range",
                                            "loop {} has a variable of {}, which cannot count to {}",
                                            "pass fewer parts, or give the loop a wider type"};
 inline constexpr Condition costs_differ{
@@ -49,7 +49,7 @@ inline constexpr Condition loop_is_of_updates{
     "loop_is_of_updates", "parts cannot share an iteration of loop {}: {}",
     "distribute the loop first, so that the loop inside is alone in it and only adds to elements "
     "that stay; decompose reductions that start there"};
-inline constexpr Condition loop_is_serial_or_parallel{"loop_is_serial_or_parallel",
+inline constexpr Condition loop_is_serial_or_parallel{"loop_is_serial",
                                                       "loop {} is neither serial nor parallel",
                                                       "do this before you vectorize or unroll it"};
 inline constexpr const Condition* inspect_split_conditions[] = {&number_is_in_range,
@@ -57,9 +57,8 @@ inline constexpr const Condition* inspect_split_conditions[] = {&number_is_in_ra
                                                                 &loop_is_plain,
                                                                 &loop_is_serial_or_parallel,
                                                                 &iterations_reach_their_end,
-                                                                &bounds_stay,
+                                                                &step_keeps_results,
                                                                 &loop_is_outside_of_threads,
-                                                                &empty_reductions_start,
                                                                 &costs_differ,
                                                                 &loop_is_of_updates};
 

@@ -63,7 +63,7 @@ struct LoopKindPlan {
 };
 
 inline constexpr Condition thread_axis_exists{
-    "thread_axis_exists", "there is no thread axis {}",
+    "name_is_known", "there is no thread axis {}",
     "use blockIdx.x, threadIdx.x, vthread.x, or the like with y and z"};
 inline constexpr Condition threads_count_by_one{
     "threads_count_by_one", "loop {} counts in steps of {}, threads count by one",
@@ -71,7 +71,7 @@ inline constexpr Condition threads_count_by_one{
 inline constexpr Condition thread_axis_is_free{
     "thread_axis_is_free", "loop {} is bound to {}, and one of it and loop {} is inside the other",
     "bind the loops of one nest to different axes"};
-inline constexpr Condition condition_is_a_truth_value{"condition_is_a_truth_value",
+inline constexpr Condition condition_is_a_truth_value{"argument_has_type",
                                                       "the condition of loop {} is {}, of type {}",
                                                       "compare it, as in n * m >= 10000"};
 inline constexpr Condition updates_can_be_atomic{

@@ -96,7 +96,7 @@ Planned<LoopPartitionPlan> plan_loop_partition(const Schedule& schedule,
     return Refusal{&iterations_reach_their_end, {Argument("break"), Argument(arguments.loop)}};
   }
   if (const auto block = reduction_empty_in_parts(schedule, arguments.loop)) {
-    return Refusal{&empty_reductions_start, {Argument(arguments.loop), Argument(*block)}};
+    return changed_results(empty_reductions_start, {Argument(arguments.loop), Argument(*block)});
   }
   // Blocks around the parts keep inits from going outside of them, and each gives its own.
   const NodeId own = schedule.node(arguments.loop);
@@ -104,7 +104,7 @@ Planned<LoopPartitionPlan> plan_loop_partition(const Schedule& schedule,
     const bool is_plain = gives_init_in_each_part(schedule, block, arguments.loop);
     const NodeId from = is_plain ? schedule.at(own).parent : own;
     if (const auto reduction = loop_of_empty_reduction(schedule, block, from)) {
-      return Refusal{&empty_reductions_start, {Argument(*reduction), Argument(block)}};
+      return changed_results(empty_reductions_start, {Argument(*reduction), Argument(block)});
     }
   }
   LoopPartitionPlan plan{.loop = arguments.loop, .drops_units = !arguments.preserve_unit_iters};

@@ -38,15 +38,14 @@ struct LoopPartitionPlan {
 };
 
 inline constexpr Condition loop_bounds_are_constant{
-    "loop_bounds_are_constant", "the bounds of loop {} are not constants",
+    "bounds_are_known", "the bounds of loop {} are not constants",
     "split it; lowering partitions loops whose conditions need it"};
-inline constexpr Condition parts_fit_the_loop{"parts_fit_the_loop",
+inline constexpr Condition parts_fit_the_loop{"arguments_fit",
                                               "the parts have {} iterations, loop {} has {}",
                                               "let each part have one iteration or more"};
 inline constexpr const Condition* loop_partition_conditions[] = {
-    &loop_is_plain,          &loop_bounds_are_constant, &factor_is_positive,
-    &one_factor_is_inferred, &parts_fit_the_loop,       &iterations_reach_their_end,
-    &empty_reductions_start, &step_keeps_results};
+    &loop_is_plain,      &loop_bounds_are_constant,   &factor_is_positive, &one_factor_is_inferred,
+    &parts_fit_the_loop, &iterations_reach_their_end, &step_keeps_results};
 
 Planned<LoopPartitionPlan> plan_loop_partition(const Schedule& schedule,
                                                const LoopPartitionArguments& arguments);

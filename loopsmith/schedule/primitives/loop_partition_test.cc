@@ -122,13 +122,13 @@ TEST(loop_partition, refuses_parts_that_do_not_fit) {
   const LoopRV i = get_loops(sch, get_block(sch, "B"))[0];
   const std::size_t steps = sch.steps().size();
   EXPECT_EQ(error_of([&] { loop_partition(sch, i, {11}); }),
-            "parts_fit_the_loop: loop_partition: the parts have 11 iterations, loop i has 10");
+            "arguments_fit: loop_partition: the parts have 11 iterations, loop i has 10");
   EXPECT_EQ(error_of([&] { loop_partition(sch, i, {4, 6, infer}); }),
-            "parts_fit_the_loop: loop_partition: the parts have 10 iterations, loop i has 10");
+            "arguments_fit: loop_partition: the parts have 10 iterations, loop i has 10");
   EXPECT_EQ(error_of([&] { loop_partition(sch, i, {0, infer}); }),
-            "factor_is_positive: loop_partition: factor 0 of loop i is 0, not positive");
+            "number_is_in_range: loop_partition: factor 0 of loop i is 0, not positive");
   EXPECT_EQ(error_of([&] { loop_partition(sch, i, {infer, infer}); }),
-            "one_factor_is_inferred: loop_partition: loop i: only one factor can be specified as "
+            "arguments_fit: loop_partition: loop i: only one factor can be specified as "
             "-1 or None");
   annotate(sch, i, "k", 1);
   EXPECT_EQ(error_of([&] { loop_partition(sch, i, {4}); }),
@@ -141,7 +141,7 @@ TEST(loop_partition, refuses_parts_that_do_not_fit) {
         A[i] = T.float32(1)
 )"));
   EXPECT_EQ(error_of([&] { loop_partition(sized, get_loop(sized, "i"), {4}); }),
-            "loop_bounds_are_constant: loop_partition: the bounds of loop i are not constants");
+            "bounds_are_known: loop_partition: the bounds of loop i are not constants");
 
   Schedule left(program(R"((A: T.Buffer((8,))):
     for i in range(8):

@@ -25,14 +25,14 @@ struct MergePlan {
 };
 
 inline constexpr Condition nests_follow_each_other{
-    "nests_follow_each_other", "the nest of loop {} does not follow that of loop {}",
+    "statements_follow_each_other", "the nest of loop {} does not follow that of loop {}",
     "give nests that stand one after another in the same loop or block, in their order"};
 inline constexpr Condition nests_are_alike{"nests_are_alike",
                                            "the nests of loops {} and {} differ in depth or extent",
                                            "split or fuse one of them so that they agree"};
 inline constexpr const Condition* merge_conditions[] = {
-    &loops_are_given, &nests_follow_each_other,    &loop_is_plain,      &bounds_stay,
-    &nests_are_alike, &iterations_reach_their_end, &step_keeps_results, &empty_reductions_start};
+    &loops_are_given,    &nests_follow_each_other, &loop_is_plain,
+    &step_keeps_results, &nests_are_alike,         &iterations_reach_their_end};
 
 Planned<MergePlan> plan_merge(const Schedule& schedule, const MergeArguments& arguments);
 

@@ -139,7 +139,7 @@ Planned<MergeOnlinePlan> plan_merge_online(const Schedule& schedule,
         {Argument(blocks.back()), buffer, Argument("it does not depend on the maximum")}};
   }
   if (const auto found = used_elsewhere(schedule, sums, blocks)) {
-    return Refusal{&values_are_used_up, {Argument((*found)->name)}};
+    return changed_results(values_are_used_up, {Argument((*found)->name)});
   }
 
   Schedule apart = schedule.snapshot();
@@ -159,7 +159,7 @@ Planned<MergeOnlinePlan> plan_merge_online(const Schedule& schedule,
   const LoopRV merged = commit_merge_siblings(apart, MergeSiblingsPlan(plan.merging));
   for (const Ptr<Buffer>& kept : plan.sums.kept()) {
     if (!stays_in_iterations(apart, merged, kept)) {
-      return Refusal{&values_are_used_up, {Argument(kept->name)}};
+      return changed_results(values_are_used_up, {Argument(kept->name)});
     }
   }
   for (const OnlineSums::Sum& sum : plan.sums.sums())

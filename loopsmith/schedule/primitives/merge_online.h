@@ -24,39 +24,27 @@ struct MergeOnlinePlan {
 };
 
 inline constexpr Condition loop_is_of_one_block{
-    "loop_is_of_one_block", "something else than loops and one block stands in loop {}",
+    "nest_is_perfect", "something else than loops and one block stands in loop {}",
     "give loops with one block each"};
 inline constexpr Condition block_is_a_maximum{
-    "block_is_a_maximum", "block {} is no maximum of floating-point numbers",
+    "maximum_has_the_form", "block {} is no maximum of floating-point numbers",
     "let the first loop be around a block with an init and the update x = T.max(x, term)"};
 inline constexpr Condition loop_is_of_terms{
-    "loop_is_of_terms", "loop {} is not over terms of block {} alone",
+    "maximum_has_the_form", "loop {} is not over terms of block {} alone",
     "split the axes of the reduction apart from those of its results, and reorder"};
 inline constexpr Condition values_scale_with_maximum{
-    "values_scale_with_maximum", "block {} does not scale with {}: {}",
+    "maximum_has_the_form", "block {} does not scale with {}: {}",
     "write values as products with exp(x - maximum), x being what the maximum is of; compute "
     "others in place, and take quotients by other sums out with hoist_factor"};
-inline constexpr Condition values_are_used_up{
-    "values_are_used_up", "{} is used by others than the iteration that makes it",
+inline constexpr ResultChange values_are_used_up{
+    LegalityQuestion::leave_out, true, "{} is used by others than the iteration that makes it",
     "compute_inline it, or give the loops of all its readers, cut alike"};
-inline constexpr const Condition* merge_online_conditions[] = {&loops_are_given,
-                                                               &nests_follow_each_other,
-                                                               &loop_is_plain,
-                                                               &loop_is_of_one_block,
-                                                               &block_is_a_maximum,
-                                                               &loop_is_of_terms,
-                                                               &values_scale_with_maximum,
-                                                               &values_are_used_up,
-                                                               &block_is_reduction,
-                                                               &loop_is_above_reduction,
-                                                               &siblings_have_one_step,
-                                                               &bounds_read_no_memory,
-                                                               &extended_loops_start_nothing,
-                                                               &bounds_stay,
-                                                               &nests_are_alike,
-                                                               &iterations_reach_their_end,
-                                                               &empty_reductions_start,
-                                                               &step_keeps_results};
+inline constexpr const Condition* merge_online_conditions[] = {
+    &loops_are_given,           &nests_follow_each_other,   &loop_is_plain,
+    &loop_is_of_one_block,      &block_is_a_maximum,        &loop_is_of_terms,
+    &values_scale_with_maximum, &step_keeps_results,        &block_is_reduction,
+    &loop_is_above_reduction,   &siblings_have_one_step,    &bounds_read_no_memory,
+    &nests_are_alike,           &iterations_reach_their_end};
 
 Planned<MergeOnlinePlan> plan_merge_online(const Schedule& schedule,
                                            const MergeOnlineArguments& arguments);

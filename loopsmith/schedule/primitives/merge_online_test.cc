@@ -151,20 +151,20 @@ TEST(merge_online, takes_maxima_and_sums_of_parts) {
 
 TEST(merge_online, refuses_terms_that_do_not_scale) {
   const auto code = [](std::string_view term) {
-    return refusal_of_online(maximum_and_sum(term)).substr(0, 26);
+    return refusal_of_online(maximum_and_sum(term)).substr(0, 21);
   };
   EXPECT_EQ(refusal_of_online(maximum_and_sum("A[vi, vk] * m[vi]")),
-            "values_scale_with_maximum: merge_online: block S does not scale with m: its values "
+            "maximum_has_the_form: merge_online: block S does not scale with m: its values "
             "are no products with one power of what the maximum is of by then");
   // Another power than of what the maximum is of might be too large on the way.
   for (const char* term :
        {"T.exp(W[vi, vk] - m[vi])", "T.exp(m[vi] - A[vi, vk])", "T.exp(A[vi, vk] - m[0])",
         "T.exp(A[vi, vk] - m[vi]) + A[vi, vk]", "T.exp(A[vi, vk] - m[vi]) * m[vi]",
         "T.exp(A[vi, vk] - m[vi]) * T.exp(A[vi, vk] - m[vi])", "T.exp(A[vi, 7 - vk] - m[vi])"}) {
-    EXPECT_EQ(code(term), "values_scale_with_maximum:") << term;
+    EXPECT_EQ(code(term), "maximum_has_the_form:") << term;
   }
   EXPECT_EQ(refusal_of_online(maximum_and_sum("T.exp(A[vi, vk] - m[vi])", "-inf", "T.float32(1)")),
-            "values_scale_with_maximum: merge_online: block S does not scale with m: it is no sum "
+            "maximum_has_the_form: merge_online: block S does not scale with m: it is no sum "
             "that starts with 0");
 }
 
@@ -185,7 +185,7 @@ for k, i in T.grid(8, 6):
   const LoopRV first = get_loops(sch, get_block(sch, "m"))[0];
   const LoopRV second = get_loops(sch, get_block(sch, "p"))[0];
   EXPECT_EQ(error_of([&] { merge_online(sch, {first, second}); }),
-            "values_scale_with_maximum: merge_online: block p does not scale with m: it does not "
+            "maximum_has_the_form: merge_online: block p does not scale with m: it does not "
             "depend on the maximum");
 }
 
@@ -195,14 +195,14 @@ TEST(merge_online, refuses_other_loops) {
   const auto loops = get_loops(sch, get_block(sch, "m"));
   const auto others = get_loops(sch, get_block(sch, "S"));
   EXPECT_EQ(error_of([&] { merge_online(sch, {loops[0], others[0]}); }),
-            "loop_is_of_terms: merge_online: loop i is not over terms of block m alone");
+            "maximum_has_the_form: merge_online: loop i is not over terms of block m alone");
   EXPECT_EQ(error_of([&] { merge_online(sch, {others[1], loops[1]}); }),
-            "block_is_a_maximum: merge_online: block S is no maximum of floating-point numbers");
+            "maximum_has_the_form: merge_online: block S is no maximum of floating-point numbers");
   EXPECT_EQ(error_of([&] { merge_online(sch, {loops[1]}); }),
-            "loops_are_given: merge_online: 1 loops are given, 2 or more are needed");
+            "arguments_fit: merge_online: 1 loops are given, 2 or more are needed");
   // Those inside of other loops do not follow each other.
-  EXPECT_EQ(error_of([&] { merge_online(sch, {loops[1], others[1]}); }).substr(0, 24),
-            "nests_follow_each_other:");
+  EXPECT_EQ(error_of([&] { merge_online(sch, {loops[1], others[1]}); }).substr(0, 29),
+            "statements_follow_each_other:");
 }
 
 TEST(merge_online, keeps_values_that_are_used_up) {
@@ -248,12 +248,13 @@ for i, k in T.grid(6, 8):
 )";
   Schedule read(kept("vk", reader));
   EXPECT_EQ(error_of([&] { merge_online(read, loops_in(read)); }),
-            "values_are_used_up: merge_online: p is used by others than the iteration that makes "
+            "step_keeps_results: merge_online: results would change: p is used by others than the "
+            "iteration that makes "
             "it");
   // Of an earlier iteration, for another maximum.
   Schedule earlier(kept("vk // 2", ""));
   EXPECT_EQ(error_of([&] { merge_online(earlier, loops_in(earlier)); }).substr(0, 19),
-            "values_are_used_up:");
+            "step_keeps_results:");
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ std::optional<Refusal> join_bounds(const Schedule& schedule, MergeSiblingsPlan& 
       return Refusal{&bounds_read_no_memory, {Argument(handle)}};
     }
     if (const auto block = reduction_started_in(schedule, handle)) {
-      return Refusal{&extended_loops_start_nothing, {Argument(handle), Argument(*block)}};
+      return changed_results(extended_loops_start_nothing, {Argument(handle), Argument(*block)});
     }
     const Expr end = loop.min + loop.extent;
     low = low.defined() ? min(low, loop.min) : Expr(loop.min);

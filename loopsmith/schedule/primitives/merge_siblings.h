@@ -25,23 +25,16 @@ inline constexpr ResultChange siblings_can_meet{
     "`{}`, which stands between the loops, can go neither before nor after them",
     "merge loops with nothing in between that depends on both"};
 inline constexpr Condition siblings_have_one_step{
-    "siblings_have_one_step", "loops {} and {} start or end elsewhere and do not both have step 1",
+    "nests_are_alike", "loops {} and {} start or end elsewhere and do not both have step 1",
     "split them, which counts their iterations"};
-inline constexpr Condition extended_loops_start_nothing{
-    "extended_loops_start_nothing",
+inline constexpr ResultChange extended_loops_start_nothing{
+    LegalityQuestion::add, false,
     "loop {} would run over more values, and block {} starts its reduction in it",
     "use decompose_reduction first"};
-inline constexpr const Condition* merge_siblings_conditions[] = {&loops_are_given,
-                                                                 &nests_follow_each_other,
-                                                                 &loop_is_plain,
-                                                                 &siblings_have_one_step,
-                                                                 &bounds_read_no_memory,
-                                                                 &extended_loops_start_nothing,
-                                                                 &bounds_stay,
-                                                                 &nests_are_alike,
-                                                                 &iterations_reach_their_end,
-                                                                 &empty_reductions_start,
-                                                                 &step_keeps_results};
+inline constexpr const Condition* merge_siblings_conditions[] = {
+    &loops_are_given,        &nests_follow_each_other,   &loop_is_plain,
+    &siblings_have_one_step, &bounds_read_no_memory,     &step_keeps_results,
+    &nests_are_alike,        &iterations_reach_their_end};
 
 Planned<MergeSiblingsPlan> plan_merge_siblings(const Schedule& schedule,
                                                const MergeSiblingsArguments& arguments);

@@ -46,9 +46,10 @@ TEST(merge, refuses_nests_that_do_not_fit) {
   const auto first = get_loops(sch, get_block(sch, "B"));
   const auto second = get_loops(sch, get_block(sch, "C"));
   EXPECT_EQ(error_of([&] { merge(sch, {first[0]}); }),
-            "loops_are_given: merge: 1 loops are given, 2 or more are needed");
-  EXPECT_EQ(error_of([&] { merge(sch, {second[0], first[0]}); }),
-            "nests_follow_each_other: merge: the nest of loop i does not follow that of loop i");
+            "arguments_fit: merge: 1 loops are given, 2 or more are needed");
+  EXPECT_EQ(
+      error_of([&] { merge(sch, {second[0], first[0]}); }),
+      "statements_follow_each_other: merge: the nest of loop i does not follow that of loop i");
   EXPECT_EQ(error_of([&] { merge(sch, {first[0], second[1]}); }),
             "nests_are_alike: merge: the nests of loops i and j differ in depth or extent");
 }
@@ -64,7 +65,8 @@ def main(A: T.Buffer((8,), "int32"), B: T.Buffer((64,), "int32"), C: T.Buffer((6
         B[k] = 1)"));
   const LoopRV i = get_loop(sch, "i"), j = get_loop(sch, "j"), k = get_loop(sch, "k");
   EXPECT_EQ(error_of([&] { merge(sch, {i, j}); }),
-            "bounds_stay: merge: the bounds of loop i read what the body of loop i writes");
+            "step_keeps_results: merge: results may change: the bounds of loop i read what the "
+            "body of loop i writes");
   merge(sch, {j, k});
 }
 

@@ -225,14 +225,14 @@ TEST(peel, starts_a_reduction_once) {
 TEST(peel, refuses_what_is_not_there) {
   const auto func = program(vectors, "for i in range(10):\n    B[i] = A[i]\n");
   EXPECT_EQ(refusal(func, [](Schedule& sch) { peel(sch, get_loop(sch, "i"), 0, 0); }),
-            "peeled_numbers_are_positive: peel: 0 iterations of loop i are to come before it");
+            "number_is_in_range: peel: 0 iterations of loop i are to come before it");
   EXPECT_EQ(refusal(func, [](Schedule& sch) { peel(sch, get_loop(sch, "i"), 1, -2); }),
-            "peeled_numbers_are_positive: peel: -2 iterations of loop i are to come after it");
+            "number_is_in_range: peel: -2 iterations of loop i are to come after it");
   EXPECT_EQ(refusal(func, [](Schedule& sch) { peel(sch, get_loop(sch, "i"), 6, 5); }),
-            "peeled_iterations_fit: peel: 11 iterations are to be peeled of loop i, which has 10");
+            "number_is_in_range: peel: 11 iterations are to be peeled of loop i, which has 10");
   const auto odd = program(vectors, "for i in range(0, 10, 2):\n    B[i] = A[i]\n");
   EXPECT_EQ(refusal(odd, [](Schedule& sch) { peel(sch, get_loop(sch, "i"), 1, 0, 4); }),
-            "aligned_loop_has_all_values: peel: loop i counts by 2, and is to start or end at a "
+            "number_is_in_range: peel: loop i counts by 2, and is to start or end at a "
             "multiple of 4");
   const auto left = program(vectors, R"(
 for i in range(10):
@@ -255,9 +255,10 @@ for k in range(n):
             C[0] = T.float32(0)
         C[0] = C[0] + A[vk]
 )");
-  EXPECT_EQ(refusal(func, [](Schedule& sch) { peel(sch, get_loop(sch, "k")); }),
-            "reduction_starts_in_the_loop: peel: block C starts its reduction in one of the "
-            "iterations of loop k, whose bounds are no constants");
+  EXPECT_EQ(
+      refusal(func, [](Schedule& sch) { peel(sch, get_loop(sch, "k")); }),
+      "step_keeps_results: peel: results may change: block C starts its reduction in one of the "
+      "iterations of loop k, whose bounds are no constants");
 }
 
 TEST(shift, renames_iterations) {
@@ -266,7 +267,7 @@ TEST(shift, renames_iterations) {
   shift(sch, get_loop(sch, "i"), -1);
   expect_result(sch, before, program(vectors, "for i in range(8):\n    B[i + 1] = A[i]\n"));
   EXPECT_EQ(error_of([&] { shift(sch, get_loop(sch, "i"), std::int64_t{1} << 31); }),
-            "shifted_values_fit: shift: loop i shifted by 2147483648 leaves the range of its type, "
+            "number_is_in_range: shift: loop i shifted by 2147483648 leaves the range of its type, "
             "int32");
 }
 
@@ -378,7 +379,8 @@ for i in range(10):
         C[i] = B[i] + A[i]
 )");
   EXPECT_EQ(refusal(before, [](Schedule& sch) { distribute(sch, get_loop(sch, "i")); }),
-            "loop_has_statements: distribute: loop i does not hold several statements that follow "
+            "statements_follow_each_other: distribute: loop i does not hold several statements "
+            "that follow "
             "each other");
 }
 TEST(distribute, parts_what_does_not_depend_on_each_other) {
@@ -418,7 +420,8 @@ for i in range(9):
 TEST(distribute, refuses_other_bodies) {
   const auto one = program(vectors, "for i in range(9):\n    A[i] = T.float32(1)\n");
   EXPECT_EQ(refusal(one, [](Schedule& sch) { distribute(sch, get_loop(sch, "i")); }),
-            "loop_has_statements: distribute: loop i does not hold several statements that follow "
+            "statements_follow_each_other: distribute: loop i does not hold several statements "
+            "that follow "
             "each other");
   const auto left = program(vectors, R"(
 for i in range(9):
@@ -552,7 +555,7 @@ for i in range(10):
             "step_keeps_results: sink_if: results may change: the condition B[0] < T.float32(5) "
             "reads what loop j writes");
   EXPECT_EQ(refusal(func, [](Schedule& sch) { sink_if(sch, get_loop(sch, "k")); }),
-            "loop_is_alone_in_a_branch: sink_if: loop k is not all that a branch of an `if` holds");
+            "branches_have_the_form: sink_if: loop k is not all that a branch of an `if` holds");
   const auto other = program(square, R"(
 for i in range(10):
     if B[i] < T.float32(5):
@@ -563,7 +566,7 @@ for i in range(10):
             A[i, k] = T.float16(1)
 )");
   EXPECT_EQ(refusal(other, [](Schedule& sch) { sink_if(sch, get_loop(sch, "k")); }),
-            "branches_have_equal_loops: sink_if: the other branch of the `if` around loop k is not "
+            "branches_have_the_form: sink_if: the other branch of the `if` around loop k is not "
             "a loop alike");
 }
 
@@ -587,10 +590,11 @@ for i in range(10):
         for j_1 in range(10):
             A[i, j_1] = T.float16(2)
 )"));
-  EXPECT_EQ(error_of([&] { hoist_if(sch, get_loop(sch, "i")); }),
-            "condition_is_outside: hoist_if: the condition B[i] > T.float32(0) depends on loop i");
+  EXPECT_EQ(
+      error_of([&] { hoist_if(sch, get_loop(sch, "i")); }),
+      "branches_have_the_form: hoist_if: the condition B[i] > T.float32(0) depends on loop i");
   EXPECT_EQ(error_of([&] { hoist_if(sch, get_loop(sch, "j")); }),
-            "body_is_an_if: hoist_if: the body of loop j is not an `if`");
+            "branches_have_the_form: hoist_if: the body of loop j is not an `if`");
 }
 
 TEST(normalize_nest, makes_blocks_with_predicates) {

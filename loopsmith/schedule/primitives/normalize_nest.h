@@ -18,8 +18,7 @@ struct NormalizeNestPlan {
 };
 
 inline constexpr const Condition* normalize_nest_conditions[] = {
-    &loop_is_plain, &bounds_stay, &iterations_reach_their_end, &empty_reductions_start,
-    &step_keeps_results};
+    &loop_is_plain, &step_keeps_results, &iterations_reach_their_end};
 
 Planned<NormalizeNestPlan> plan_normalize_nest(const Schedule& schedule,
                                                const NormalizeNestArguments& arguments);

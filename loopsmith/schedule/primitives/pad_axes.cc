@@ -51,7 +51,7 @@ class AxesPadding {
       return Refusal{&nest_is_of_block_alone, {Argument(plan_.block)}};
     }
     if (!has_whole_axes()) return changed_results(instances_are_complete, {Argument(plan_.block)});
-    if (has_effects()) return Refusal{&block_has_no_effects, {Argument(plan_.block)}};
+    if (has_effects()) return changed_results(block_has_no_effects, {Argument(plan_.block)});
     for (const auto& region : block_.writes) {
       if (auto refusal = enlarge(*region, *scope)) return *std::move(refusal);
     }

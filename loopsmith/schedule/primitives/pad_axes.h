@@ -27,27 +27,26 @@ struct PadAxesPlan {
 };
 
 inline constexpr Condition padded_axes_are_spatial{
-    "padded_axes_are_spatial", "axis {} of block {} is a reduction axis",
+    "axes_can_be_padded", "axis {} of block {} is a reduction axis",
     "pad spatial axes; pad_einsum pads reductions with zeros"};
 inline constexpr Condition axes_have_loops_of_their_own{
-    "axes_have_loops_of_their_own", "axis {} of block {} is not bound to a loop of its own from 0",
+    "axes_can_be_padded", "axis {} of block {} is not bound to a loop of its own from 0",
     "pad before you split or fuse its loop"};
 inline constexpr Condition outputs_are_allocated{
-    "outputs_are_allocated",
+    "axes_can_be_padded",
     "buffer {}, which block {} writes, is not allocated by the block "
     "around it, where it could be enlarged",
     "let it write a copy: cache_write"};
 inline constexpr Condition axes_index_outputs{
-    "axes_index_outputs", "axis {} of block {} is not one index of buffer {}",
+    "axes_can_be_padded", "axis {} of block {} is not one index of buffer {}",
     "pad axes of which each value writes other elements, as their index"};
 inline constexpr const Condition* pad_axes_conditions[] = {
     &padding_is_positive,     &block_is_not_root,
     &block_is_leaf,           &block_is_complete_or_reduction,
     &padded_axes_are_spatial, &axes_have_loops_of_their_own,
-    &nest_is_of_block_alone,  &block_has_no_effects,
+    &nest_is_of_block_alone,  &step_keeps_results,
     &outputs_are_allocated,   &buffer_is_used_by_index,
-    &axes_index_outputs,      &empty_reductions_start,
-    &step_keeps_results};
+    &axes_index_outputs};
 
 Planned<PadAxesPlan> plan_pad_axes(const Schedule& schedule, const PadAxesArguments& arguments);
 

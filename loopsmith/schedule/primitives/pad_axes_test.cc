@@ -185,7 +185,7 @@ TEST(pad_axes, refuses_what_it_cannot_repeat) {
   const auto c = get_block(sch, "C");
   for (const auto& padding : {std::vector<std::int64_t>{2, 4}, {2, 4, 0}}) {
     EXPECT_EQ(error_of([&] { pad_axes(sch, c, padding); }),
-              "padding_is_positive: pad_axes: the padding of block C is no list of 3 positive "
+              "arguments_fit: pad_axes: the padding of block C is no list of 3 positive "
               "integers");
   }
   EXPECT_EQ(error_of([&] {
@@ -193,13 +193,13 @@ TEST(pad_axes, refuses_what_it_cannot_repeat) {
             }),
             "block_is_not_root: pad_axes: the primitive does not operate on the root block root");
   EXPECT_EQ(error_of([&] { pad_axes(sch, c, {1, 1, 4}); }),
-            "padded_axes_are_spatial: pad_axes: axis v_k of block C is a reduction axis");
+            "axes_can_be_padded: pad_axes: axis v_k of block C is a reduction axis");
   EXPECT_EQ(error_of([&] { pad_axes(sch, c, {4, 1, 1}); }),
-            "outputs_are_allocated: pad_axes: buffer C, which block C writes, is not allocated by "
+            "axes_can_be_padded: pad_axes: buffer C, which block C writes, is not allocated by "
             "the block around it, where it could be enlarged");
   split(sch, get_loops(sch, c)[0], {infer, 5});
   EXPECT_EQ(error_of([&] { pad_axes(sch, c, {4, 1, 1}); }),
-            "axes_have_loops_of_their_own: pad_axes: axis v_i of block C is not bound to a loop of "
+            "axes_can_be_padded: pad_axes: axis v_i of block C is not bound to a loop of "
             "its own from 0");
   decompose_reduction(sch, c, get_loops(sch, c)[3]);
   EXPECT_EQ(error_of([&] { pad_axes(sch, c, {1, 4, 1}); }),
@@ -220,7 +220,7 @@ for i in range(6):
         B[vi] = A[vi]
     C[i] = B[i])",
                     ""),
-            "nest_is_of_block_alone: pad_axes: block B is not alone in the loops around it");
+            "nest_is_perfect: pad_axes: block B is not alone in the loops around it");
   EXPECT_EQ(refused(R"(
 for i in range(6):
     with T.block("B"):
@@ -237,14 +237,15 @@ for i in range(6):
         vi = T.axis.spatial(6, i)
         B[vi] = T.call_extern("float32", "f", A[vi]))",
                     ""),
-            "block_has_no_effects: pad_axes: block B asserts, or calls what may have effects");
+            "step_keeps_results: pad_axes: results may change: block B asserts, or calls what may "
+            "have effects");
   EXPECT_EQ(refused(R"(
 for i in range(6):
     with T.block("B"):
         vi = T.axis.spatial(6, i)
         B[vi * 2] = A[vi])",
                     ""),
-            "axes_index_outputs: pad_axes: axis vi of block B is not one index of buffer B");
+            "axes_can_be_padded: pad_axes: axis vi of block B is not one index of buffer B");
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ struct PadEinsumPlan {
 };
 
 inline constexpr Condition padding_is_positive{
-    "padding_is_positive", "the padding of block {} is no list of {} positive integers",
+    "arguments_fit", "the padding of block {} is no list of {} positive integers",
     "give one factor for each axis; 1 leaves an axis as it is"};
 inline constexpr Condition block_is_einsum{
     "block_is_einsum", "block {} is no Einsum pattern, as {}",
@@ -45,16 +45,12 @@ inline constexpr Condition block_is_einsum{
 inline constexpr ResultChange zeros_are_neutral{
     LegalityQuestion::add, false, "zeros beyond axis {} of block {} may change its result",
     "pad reductions that sum products of which a factor is padded"};
-inline constexpr const Condition* pad_einsum_conditions[] = {&empty_reductions_start,
-                                                             &step_keeps_results,
-                                                             &padding_is_positive,
-                                                             &block_is_not_root,
-                                                             &block_is_complete_or_reduction,
-                                                             &block_is_einsum,
-                                                             &nest_is_of_block_alone,
-                                                             &block_stands_in_a_block,
-                                                             &buffer_is_used_by_index,
-                                                             &uses_are_declared};
+inline constexpr const Condition* pad_einsum_conditions[] = {
+    &step_keeps_results,      &padding_is_positive,
+    &block_is_not_root,       &block_is_complete_or_reduction,
+    &block_is_einsum,         &nest_is_of_block_alone,
+    &block_stands_in_a_block, &buffer_is_used_by_index,
+    &uses_are_declared};
 
 Planned<PadEinsumPlan> plan_pad_einsum(const Schedule& schedule,
                                        const PadEinsumArguments& arguments);

@@ -149,7 +149,7 @@ TEST(pad_einsum, refuses_what_is_no_einsum) {
   const auto c = get_block(sch, "C");
   for (const auto& padding : {std::vector<std::int64_t>{2, 4}, {2, 4, 0}}) {
     EXPECT_EQ(error_of([&] { pad_einsum(sch, c, padding); }),
-              "padding_is_positive: pad_einsum: the padding of block C is no list of 3 positive "
+              "arguments_fit: pad_einsum: the padding of block C is no list of 3 positive "
               "integers");
   }
   EXPECT_EQ(error_of([&] {
@@ -196,7 +196,7 @@ TEST(pad_einsum, refuses_nests_that_it_cannot_extend) {
   const auto c = get_block(sch, "C");
   compute_at(sch, b, get_loops(sch, c)[0]);
   EXPECT_EQ(error_of([&] { pad_einsum(sch, c, {4, 4}); }),
-            "nest_is_of_block_alone: pad_einsum: block C is not alone in the loops around it");
+            "nest_is_perfect: pad_einsum: block C is not alone in the loops around it");
   const auto refused = [](std::string_view loops, std::string_view bindings) {
     Schedule of(program(R"(A: T.Buffer((6, 6), "float32"), C: T.Buffer((6, 6), "float32"))",
                         fmt::format(R"(
@@ -228,7 +228,7 @@ for i in range(6):
     C[i] = B[i]
 )"));
   EXPECT_EQ(error_of([&] { pad_einsum(sch, get_block(sch, "B"), {4}); }),
-            "nest_is_of_block_alone: pad_einsum: block B is not alone in the loops around it");
+            "nest_is_perfect: pad_einsum: block B is not alone in the loops around it");
 }
 
 TEST(pad_einsum, refuses_to_copy_what_nobody_wrote) {

@@ -37,22 +37,22 @@ struct ParallelScanPlan {
 };
 
 inline constexpr Condition body_is_of_stores{
-    "body_is_of_stores", "the body of loop {} is not a sequence of stores",
+    "loop_is_a_scan", "the body of loop {} is not a sequence of stores",
     "distribute the loop first, so that the recurrence is alone with what uses it"};
 inline constexpr Condition loop_has_a_recurrence{
-    "loop_has_a_recurrence",
+    "loop_is_a_scan",
     "no store in loop {} takes over the value that the iteration before has stored",
     "write it as x[i + 1] = x[i] + a[i], or in one element: x[0] = x[0] + a[i]"};
 inline constexpr Condition recurrence_is_associative{
-    "recurrence_is_associative",
+    "loop_is_a_scan",
     "{} is made of the value before by no operation that is known to be associative",
     "use a sum, a product, min, max, or the form a * x + b; or say how it is combined by the "
     "argument reducer, or in the annotation \"reducer\" of a block, a T.comm_reducer"};
 inline constexpr Condition reducer_is_a_reducer{
-    "reducer_is_a_reducer", "the argument reducer is no CommReducer",
+    "argument_has_type", "the argument reducer is no CommReducer",
     "pass te.comm_reducer(combine, identity).combiner(\"float32\")"};
 inline constexpr Condition recurrence_is_of_reducer{
-    "recurrence_is_of_reducer",
+    "loop_is_a_scan",
     "{} is not what the declared reducer combines of the values before and of others",
     "write the statements as the reducer's results, with the values before in the place of its "
     "first operands, one store a result"};
@@ -61,11 +61,11 @@ inline constexpr ResultChange recurrence_inputs_stay{
     "the recurrence of loop {} reads {}, which the loop writes elsewhere",
     "distribute the loop first"};
 inline constexpr Condition tiles_have_values_after{
-    "tiles_have_values_after",
+    "loop_is_a_scan",
     "something in loop {} stands before the recurrence, and tiles have the values after it alone",
     "distribute the loop first, or pass tile=0"};
 inline constexpr const Condition* parallel_scan_conditions[] = {&loop_is_plain,
-                                                                &bounds_stay,
+                                                                &step_keeps_results,
                                                                 &number_is_in_range,
                                                                 &reducer_is_a_reducer,
                                                                 &body_is_of_stores,
@@ -73,9 +73,7 @@ inline constexpr const Condition* parallel_scan_conditions[] = {&loop_is_plain,
                                                                 &recurrence_is_associative,
                                                                 &recurrence_is_of_reducer,
                                                                 &tiles_have_values_after,
-                                                                &iterations_reach_their_end,
-                                                                &empty_reductions_start,
-                                                                &step_keeps_results};
+                                                                &iterations_reach_their_end};
 
 Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,
                                              const ParallelScanArguments& arguments);

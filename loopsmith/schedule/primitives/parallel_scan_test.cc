@@ -75,7 +75,7 @@ for i in range(100):
 )"));
   EXPECT_EQ(
       error_of([&] { parallel_scan(sch, get_loop(sch, "i"), 16, std::nullopt, 2); }).substr(0, 139),
-      "tiles_have_values_after: parallel_scan: something in loop i stands before the recurrence, "
+      "loop_is_a_scan: parallel_scan: something in loop i stands before the recurrence, "
       "and tiles have the values after it alone");
   EXPECT_EQ(
       error_of([&] { parallel_scan(sch, get_loop(sch, "i"), 16, std::nullopt, -1); }).substr(0, 76),
@@ -232,10 +232,10 @@ TEST(parallel_scan, refuses_what_is_no_scan) {
     return error_of([&] { parallel_scan(sch, get_loop(sch, "i"), 16); });
   };
   EXPECT_EQ(of(sums, "for i in range(100):\n    B[i] = A[i]\n"),
-            "loop_has_a_recurrence: parallel_scan: no store in loop i takes over the value that "
+            "loop_is_a_scan: parallel_scan: no store in loop i takes over the value that "
             "the iteration before has stored");
   EXPECT_EQ(of(sums, "for i in range(100):\n    B[i + 1] = B[i] * B[i] + A[i]\n"),
-            "recurrence_is_associative: parallel_scan: B is made of the value before by no "
+            "loop_is_a_scan: parallel_scan: B is made of the value before by no "
             "operation that is known to be associative");
   EXPECT_EQ(of(sums, "for i in range(99):\n    B[i + 1] = B[i] + A[i]\n    A[i + 1] = B[i]\n"),
             "step_keeps_results: parallel_scan: results may change: the recurrence of loop i reads "
@@ -246,13 +246,13 @@ for i in range(100):
     for j in range(2):
         B[i + 1] = B[i] + A[i]
 )"),
-            "body_is_of_stores: parallel_scan: the body of loop i is not a sequence of stores");
+            "loop_is_a_scan: parallel_scan: the body of loop i is not a sequence of stores");
   EXPECT_EQ(of(sums, R"(
 for i in range(100):
     if i % 3 < 2:
         B[i + 1] = B[i] + A[i]
 )"),
-            "body_is_of_stores: parallel_scan: the body of loop i is not a sequence of stores");
+            "loop_is_a_scan: parallel_scan: the body of loop i is not a sequence of stores");
   EXPECT_EQ(of(sums, R"(
 for i in range(98):
     B[i + 1] = B[i] + 1
@@ -261,11 +261,11 @@ for i in range(98):
                 .substr(0, 33),
             "step_keeps_results: parallel_scan");
   EXPECT_EQ(of(pairs, fmt::format(largest_and_sum, ">=").c_str()),
-            "recurrence_is_of_reducer: parallel_scan: B is not what the declared reducer combines "
+            "loop_is_a_scan: parallel_scan: B is not what the declared reducer combines "
             "of the values before and of others");
   Schedule sch(program(sums, "for i in range(100):\n    B[i + 1] = B[i] + A[i]\n"));
   EXPECT_EQ(error_of([&] { parallel_scan(sch, get_loop(sch, "i"), 16, Annotation(3)); }),
-            "reducer_is_a_reducer: parallel_scan: the argument reducer is no CommReducer");
+            "argument_has_type: parallel_scan: the argument reducer is no CommReducer");
   EXPECT_EQ(error_of([&] { parallel_scan(sch, get_loop(sch, "i"), 0); }),
             "number_is_in_range: parallel_scan: length is 0, not within 1 and 16777216");
   Schedule exact(program(floats, "for i in range(50):\n    B[i + 1] = B[i] + A[i]\n"));

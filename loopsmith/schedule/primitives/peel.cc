@@ -199,14 +199,14 @@ Planned<PeelPlan> plan_peel(const Schedule& schedule, const PeelArguments& argum
   if (is_left_by_break(schedule, loop))
     return Refusal{&iterations_reach_their_end, {Argument("break"), handle}};
   if (const auto block = reduction_empty_in_parts(schedule, loop)) {
-    return Refusal{&empty_reductions_start, {handle, Argument(*block)}};
+    return changed_results(empty_reductions_start, {handle, Argument(*block)});
   }
   PeelPlan plan{loop, parts_of(schedule, arguments)};
   const bool is_constant =
       extent && as_int(schedule.get(loop).min) && as_int(schedule.get(loop).step);
   if (!is_constant) {
     if (const auto block = reduction_started_in(schedule, loop)) {
-      return Refusal{&reduction_starts_in_the_loop, {Argument(*block), handle}};
+      return changed_results(reduction_starts_in_the_loop, {Argument(*block), handle});
     }
     return plan;
   }

@@ -37,30 +37,26 @@ struct PeelPlan {
   std::vector<PeeledPart> parts;
 };
 
-inline constexpr Condition peeled_numbers_are_positive{"peeled_numbers_are_positive",
+inline constexpr Condition peeled_numbers_are_positive{"number_is_in_range",
                                                        "{} iterations of loop {} are to come {} it",
                                                        "pass 0 or more, and not 0 for both"};
 inline constexpr Condition aligned_loop_has_all_values{
-    "aligned_loop_has_all_values",
-    "loop {} counts by {}, and is to start or end at a multiple of {}",
+    "number_is_in_range", "loop {} counts by {}, and is to start or end at a multiple of {}",
     "pass a positive number, for a loop that counts by 1"};
 inline constexpr Condition peeled_iterations_fit{
-    "peeled_iterations_fit", "{} iterations are to be peeled of loop {}, which has {}",
+    "number_is_in_range", "{} iterations are to be peeled of loop {}, which has {}",
     "peel at most as many as there are"};
-inline constexpr Condition reduction_starts_in_the_loop{
-    "reduction_starts_in_the_loop",
+inline constexpr ResultChange reduction_starts_in_the_loop{
+    LegalityQuestion::order, false,
     "block {} starts its reduction in one of the iterations of loop {}, whose bounds are no "
     "constants",
     "use decompose_reduction first"};
 inline constexpr const Condition* peel_conditions[] = {&loop_is_plain,
-                                                       &bounds_stay,
+                                                       &step_keeps_results,
                                                        &peeled_numbers_are_positive,
                                                        &aligned_loop_has_all_values,
                                                        &peeled_iterations_fit,
-                                                       &iterations_reach_their_end,
-                                                       &reduction_starts_in_the_loop,
-                                                       &empty_reductions_start,
-                                                       &step_keeps_results};
+                                                       &iterations_reach_their_end};
 
 Planned<PeelPlan> plan_peel(const Schedule& schedule, const PeelArguments& arguments);
 

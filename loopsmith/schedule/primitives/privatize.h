@@ -34,16 +34,15 @@ struct PrivatizePlan {
   std::optional<Argument> reordered_reduction = {};
 };
 
-inline constexpr Condition loop_updates_in_common{
-    "loop_updates_in_common", "no two iterations of loop {} update one element of a buffer",
-    "there is nothing to have copies of; parallelize the loop, or name the buffer"};
 inline constexpr Condition loop_only_updates{
     "loop_only_updates", "loop {} does not only update {}: {}",
     "distribute the loop first, so that updates of one kind are alone in it"};
+inline constexpr Condition loop_updates_in_common{
+    "loop_only_updates", "no two iterations of loop {} update one element of a buffer",
+    "there is nothing to have copies of; parallelize the loop, or name the buffer"};
 inline constexpr const Condition* privatize_conditions[] = {
-    &loop_is_plain,     &loop_is_serial,         &bounds_stay,       &iterations_reach_their_end,
-    &bounds_are_known,  &loop_updates_in_common, &loop_only_updates, &empty_reductions_start,
-    &step_keeps_results};
+    &loop_is_plain,    &loop_is_serial,         &step_keeps_results, &iterations_reach_their_end,
+    &bounds_are_known, &loop_updates_in_common, &loop_only_updates};
 
 /// What the loop updates of that buffer; a refusal where it does anything else with it.
 std::variant<UpdatedBuffer, Refusal> updated_buffer(const Schedule& schedule, LoopRV loop,

@@ -56,15 +56,15 @@ struct RedefinePlan {
 inline constexpr Condition buffer_has_no_views{"buffer_has_no_views",
                                                "a match_buffer or another buffer views buffer {}",
                                                "do this before you tensorize"};
-inline constexpr Condition dtype_is_known{"dtype_is_known", "there is no data type {}",
+inline constexpr Condition dtype_is_known{"name_is_known", "there is no data type {}",
                                           "say float16, int8, ..."};
 inline constexpr Condition separators_fit{
-    "separators_fit", "buffer {} has {} dimensions, and {} is no list of some of them in order",
+    "arguments_fit", "buffer {} has {} dimensions, and {} is no list of some of them in order",
     "count dimensions from 0"};
 
 inline constexpr const Condition* set_scope_conditions[] = {
-    &block_has_the_buffer, &storage_scope_is_known, &buffer_is_allocated,
-    &buffer_has_no_views,  &empty_reductions_start, &step_keeps_results};
+    &block_has_the_buffer, &storage_scope_is_known, &buffer_is_allocated, &buffer_has_no_views,
+    &step_keeps_results};
 inline constexpr const Condition* unsafe_set_dtype_conditions[] = {
     &block_has_the_buffer, &dtype_is_known, &buffer_is_allocated, &buffer_has_no_views,
     &buffer_is_used_by_index};

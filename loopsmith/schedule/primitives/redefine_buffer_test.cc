@@ -45,7 +45,7 @@ TEST(set_scope, refuses_parameters_and_unknown_memories) {
   EXPECT_EQ(error_of([&] { set_scope(sch, c, 0, "shared"); }),
             "buffer_is_allocated: set_scope: buffer C is not allocated by a block");
   EXPECT_EQ(error_of([&] { set_scope(sch, b, 0, "cellar"); }),
-            "storage_scope_is_known: set_scope: there is no storage scope cellar");
+            "name_is_known: set_scope: there is no storage scope cellar");
   EXPECT_EQ(error_of([&] { set_scope(sch, b, 4, "shared"); }),
             "block_has_the_buffer: set_scope: block B writes no such buffer");
 }
@@ -168,7 +168,7 @@ TEST(unsafe_set_dtype, converts_where_the_buffer_is_used) {
       << text;
   expect_sound(sch, func);
   EXPECT_EQ(error_of([&] { unsafe_set_dtype(sch, get_block(sch, "B"), 0, "float17"); }),
-            "dtype_is_known: unsafe_set_dtype: there is no data type float17");
+            "name_is_known: unsafe_set_dtype: there is no data type float17");
 }
 
 TEST(set_axis_separator, takes_parameters_too) {
@@ -181,7 +181,7 @@ TEST(set_axis_separator, takes_parameters_too) {
   EXPECT_EQ(made->buffer_map[1]->axis_separators, std::vector<std::int64_t>{1});
   expect_sound(sch, func);
   EXPECT_EQ(error_of([&] { set_axis_separator(sch, c, 0, {3}); }),
-            "separators_fit: set_axis_separator: buffer C has 2 dimensions, and 3 is no list of "
+            "arguments_fit: set_axis_separator: buffer C has 2 dimensions, and 3 is no list of "
             "some of them in order");
 }
 

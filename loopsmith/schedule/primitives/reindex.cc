@@ -151,7 +151,7 @@ Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
   plan.preservation = {scope, is_proved};
   plan.place = {.at = plan.nest, .around = scope, .is_after = is_write};
   if (reads_buffer(block, buffer) && writes_buffer(block, buffer)) {
-    return Refusal{&consumer_does_not_write, {Argument(handle), Argument(Ref(buffer))}};
+    return changed_results(consumer_does_not_write, {Argument(handle), Argument(Ref(buffer))});
   }
   if (const auto other = neighbour(schedule, plan)) {
     if (!copy_in_shared_loops(schedule, plan)) {

@@ -57,26 +57,24 @@ inline constexpr Condition indices_are_unique{
     "indices_are_unique", "block {} accesses buffer {} with more than one list of indices",
     "let the block access it in one way"};
 inline constexpr Condition indices_are_of_axes{
-    "indices_are_of_axes", "block {} accesses buffer {} with indices that are not made of its axes",
+    "indices_are_unique", "block {} accesses buffer {} with indices that are not made of its axes",
     "bind what the indices use to axes of the block"};
 inline constexpr ResultChange instances_are_complete{
     LegalityQuestion::cover, false, "block {} is not known to write for all values of its axes",
     "let its loops run through the whole domains of its axes"};
-inline constexpr Condition nest_stands_alone{"nest_stands_alone",
+inline constexpr Condition nest_stands_alone{"nest_is_perfect",
                                              "block {} uses buffer {} inside the nest of block {}",
                                              "take the blocks apart first"};
 
 inline constexpr const Condition* reindex_conditions[] = {
-    &block_has_the_buffer,   &block_stands_in_a_block, &buffer_is_used_by_index,
-    &uses_are_declared,      &block_is_leaf,           &indices_are_unique,
-    &indices_are_of_axes,    &consumer_does_not_write, &nest_stands_alone,
-    &empty_reductions_start, &step_keeps_results};
+    &block_has_the_buffer, &block_stands_in_a_block, &buffer_is_used_by_index,
+    &uses_are_declared,    &block_is_leaf,           &indices_are_unique,
+    &indices_are_of_axes,  &step_keeps_results,      &nest_stands_alone};
 inline constexpr const Condition* reindex_cache_conditions[] = {
     &block_has_the_buffer,    &storage_scope_is_known, &block_stands_in_a_block,
     &buffer_is_used_by_index, &uses_are_declared,      &block_is_leaf,
-    &indices_are_unique,      &indices_are_of_axes,    &consumer_does_not_write,
-    &nest_stands_alone,       &index_map_fits,         &index_map_uses_the_same_axes,
-    &index_map_tells_apart,   &empty_reductions_start, &step_keeps_results};
+    &indices_are_unique,      &indices_are_of_axes,    &step_keeps_results,
+    &nest_stands_alone,       &index_map_fits,         &index_map_uses_the_same_axes};
 
 Planned<ReindexPlan> plan_reindex(const Schedule& schedule, const ReindexArguments& arguments);
 Planned<ReindexPlan> plan_reindex_cache_read(const Schedule& schedule,

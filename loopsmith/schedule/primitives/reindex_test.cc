@@ -102,14 +102,14 @@ TEST(reindex, refuses_what_it_cannot_follow) {
   EXPECT_EQ(error_of([&] { reindex(sch, two, "A"); }),
             "indices_are_unique: reindex: block two accesses buffer A with more than one list of "
             "indices");
-  EXPECT_EQ(
-      error_of([&] { reindex(sch, gather, "A"); }),
-      "indices_are_of_axes: reindex: block gather accesses buffer A with indices that are not "
-      "made of its axes");
+  EXPECT_EQ(error_of([&] { reindex(sch, gather, "A"); }),
+            "indices_are_unique: reindex: block gather accesses buffer A with indices that are not "
+            "made of its axes");
   EXPECT_EQ(error_of([&] { reindex(sch, gather, "C"); }),
-            "consumer_does_not_write: reindex: block gather both reads and writes buffer C");
+            "step_keeps_results: reindex: results would change: block gather both reads and writes "
+            "buffer C");
   EXPECT_EQ(error_of([&] { reindex(sch, half, "D"); }),
-            "nest_stands_alone: reindex: block gather uses buffer D inside the nest of block half");
+            "nest_is_perfect: reindex: block gather uses buffer D inside the nest of block half");
   EXPECT_EQ(error_of([&] { reindex(sch, two, "X"); }),
             "block_has_the_buffer: reindex: block two reads no such buffer");
 }
@@ -127,7 +127,7 @@ TEST(reindex, refuses_axes_that_shared_loops_tell_in_part) {
                 E[vi] = C[vi]
 )"));
   EXPECT_EQ(error_of([&] { reindex(sch, get_block(sch, "C"), "C"); }),
-            "nest_stands_alone: reindex: block E uses buffer C inside the nest of block C");
+            "nest_is_perfect: reindex: block E uses buffer C inside the nest of block C");
 }
 
 TEST(reindex_cache, maps_axes_to_indices_of_the_copy) {
@@ -166,7 +166,7 @@ TEST(reindex_cache, refuses_maps_that_do_not_fit) {
   const auto i = var("i"), j = var("j");
   const auto one = make(IndexMap{.initial_indices = {i}, .final_indices = {i}});
   EXPECT_EQ(error_of([&] { reindex_cache_read(sch, c, 0, "local", one); }),
-            "index_map_fits: reindex_cache_read: the index map takes 1 indices, block C "
+            "arguments_fit: reindex_cache_read: the index map takes 1 indices, block C "
             "has 2 axes");
   const auto drops = make(IndexMap{.initial_indices = {i, j}, .final_indices = {i}});
   EXPECT_EQ(error_of([&] { reindex_cache_write(sch, c, 0, "local", drops); }),
@@ -174,9 +174,11 @@ TEST(reindex_cache, refuses_maps_that_do_not_fit) {
             "but not in the new ones");
   const auto folds =
       make(IndexMap{.initial_indices = {i, j}, .final_indices = {floordiv(i, 2), j}});
-  EXPECT_TRUE(error_of([&] { reindex_cache_read(sch, c, 0, "local", folds); })
-                  .starts_with("index_map_tells_apart: reindex_cache_read: the index map may take "
-                               "different axes to one element: "));
+  EXPECT_TRUE(
+      error_of([&] { reindex_cache_read(sch, c, 0, "local", folds); })
+          .starts_with(
+              "step_keeps_results: reindex_cache_read: results may change: the index map may take "
+              "different axes to one element: "));
 }
 
 TEST(reindex, copies_nothing_that_was_not_written) {
@@ -287,7 +289,7 @@ TEST(reindex, copies_nothing_for_iterations_that_a_condition_leaves_out) {
                 B[vi, vi] = A[vi, vi]
 )"));
   EXPECT_EQ(error_of([&] { reindex(sch, get_block(sch, "B"), first_read); }),
-            "nest_stands_alone: reindex: block A uses buffer A inside the nest of block B");
+            "nest_is_perfect: reindex: block A uses buffer A inside the nest of block B");
 }
 
 TEST(reindex, copies_no_variables) {

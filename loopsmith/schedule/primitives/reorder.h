@@ -28,17 +28,14 @@ struct ReorderPlan {
 };
 
 inline constexpr Condition loops_are_different{
-    "loops_are_different", "loop {} appears in the input array for multiple times",
+    "arguments_fit", "loop {} appears in the input array for multiple times",
     "name each loop once"};
-inline constexpr Condition nest_is_perfect{
-    "nest_is_perfect", "loop {} holds more than the next loop",
-    "move what else is in the loop elsewhere, or reorder only the loops below it"};
 inline constexpr Condition outer_bounds_are_outer{
-    "outer_bounds_are_outer", "the bounds of loop {} depend on loop {}, which would be inside it",
+    "bounds_are_independent", "the bounds of loop {} depend on loop {}, which would be inside it",
     "keep these two in their order"};
 inline constexpr const Condition* reorder_conditions[] = {
-    &loops_are_different, &loop_is_around_loop,    &nest_is_perfect,   &outer_bounds_are_outer,
-    &bounds_have_values,  &empty_reductions_start, &step_keeps_results};
+    &loops_are_different,    &loop_is_around_loop, &nest_is_perfect,
+    &outer_bounds_are_outer, &bounds_have_values,  &step_keeps_results};
 
 Planned<ReorderPlan> plan_reorder(const Schedule& schedule, const ReorderArguments& arguments);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/primitive.h"
 
 namespace loopsmith {
@@ -20,7 +21,7 @@ struct ReorderBlockIterVarPlan {
 };
 
 inline constexpr Condition order_is_a_permutation{
-    "order_is_a_permutation", "[{}] is no permutation of the {} axes of block {}",
+    "arguments_fit", "[{}] is no permutation of the {} axes of block {}",
     "name each axis once, counted from 0"};
 inline constexpr const Condition* reorder_block_iter_var_conditions[] = {&order_is_a_permutation};
 

@@ -25,14 +25,13 @@ struct ReorderStatementsPlan {
 };
 
 inline constexpr Condition statements_are_siblings{
-    "statements_are_siblings", "{} and {} are not in two statements of one sequence",
+    "statements_follow_each_other", "{} and {} are not in two statements of one sequence",
     "give blocks or loops that stand one after another in the same loop or block"};
 inline constexpr Condition statements_run_to_their_end{
     "statements_run_to_their_end", "a {} leaves the statement of {}",
     "rewrite it as a condition on what comes after"};
 inline constexpr const Condition* reorder_statements_conditions[] = {
-    &statements_are_siblings, &statements_run_to_their_end, &empty_reductions_start,
-    &step_keeps_results};
+    &statements_are_siblings, &statements_run_to_their_end, &step_keeps_results};
 
 Planned<ReorderStatementsPlan> plan_reorder_statements(const Schedule& schedule,
                                                        const ReorderStatementsArguments& arguments);

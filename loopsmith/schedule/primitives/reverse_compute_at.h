@@ -27,9 +27,8 @@ inline constexpr Condition producers_are_in_the_loop{
     "inside loop {}",
     "choose a loop around a block that it reads from"};
 inline constexpr const Condition* reverse_compute_at_conditions[] = {
-    &block_is_not_root,      &loop_is_in_scope,          &loop_is_not_around,
-    &block_uses_axes_alone,  &producers_are_in_the_loop, &index_is_possible,
-    &empty_reductions_start, &step_keeps_results,        &instances_are_known};
+    &block_is_not_root,         &loop_is_in_scope,  &loop_is_not_around, &block_uses_axes_alone,
+    &producers_are_in_the_loop, &index_is_possible, &step_keeps_results, &instances_are_known};
 
 /// What computing at a loop, or at a mark of sample_compute_location, means.
 using ReverseComputeAtPlan = std::variant<MovePlan, ProducerConsumerPair, Nothing>;

@@ -13,9 +13,9 @@ struct ReverseComputeInlineArguments {
 };
 
 inline constexpr const Condition* reverse_compute_inline_conditions[] = {
-    &block_is_not_root,    &block_is_complete,     &block_has_no_init,      &body_is_one_store,
-    &block_has_no_effects, &one_input_is_computed, &producer_is_alone,      &reads_one_element,
-    &indices_tell_axes,    &instances_are_known,   &empty_reductions_start, &step_keeps_results};
+    &block_is_not_root,  &block_is_complete,     &block_has_no_init, &body_is_one_store,
+    &step_keeps_results, &one_input_is_computed, &producer_is_alone, &reads_one_element,
+    &indices_tell_axes,  &instances_are_known};
 
 Planned<ProducerConsumerPair> plan_reverse_compute_inline(
     const Schedule& schedule, const ReverseComputeInlineArguments& arguments);

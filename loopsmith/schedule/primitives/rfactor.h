@@ -46,9 +46,9 @@ inline constexpr Condition nest_is_plain{
     "let the loops around the reduction hold nothing before it, and nothing but it where they "
     "are bound to the reduction"};
 inline constexpr const Condition* rfactor_conditions[] = {
-    &nest_has_one_block,   &block_is_not_root, &block_is_reduction, &loop_is_serial,
-    &loop_is_of_reduction, &reducer_is_known,  &number_is_in_range, &empty_reductions_start,
-    &step_keeps_results,   &nest_is_plain};
+    &nest_has_one_block, &block_is_not_root,    &block_is_reduction,
+    &loop_is_serial,     &loop_is_of_reduction, &reducer_is_known,
+    &number_is_in_range, &step_keeps_results,   &nest_is_plain};
 
 Planned<RfactorPlan> plan_rfactor(const Schedule& schedule, const RfactorArguments& arguments);
 

@@ -39,8 +39,7 @@ inline constexpr const Condition* rolling_buffer_conditions[] = {
     &block_is_not_root,        &number_is_in_range,
     &block_is_no_output,       &block_is_complete_or_reduction,
     &block_has_consumers,      &readers_read_elements,
-    &rolling_pattern_is_found, &empty_reductions_start,
-    &step_keeps_results};
+    &rolling_pattern_is_found, &step_keeps_results};
 
 /// The buffer of that number that a block writes, an intermediate one.
 std::variant<Ptr<Buffer>, Refusal> buffer_to_roll(const Schedule& schedule, BlockRV block,

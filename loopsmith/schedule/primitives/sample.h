@@ -67,10 +67,10 @@ struct SampleTilePlan {
 };
 
 inline constexpr Condition each_candidate_has_a_weight{
-    "each_candidate_has_a_weight", "{} candidates and {} probabilities are given",
+    "arguments_fit", "{} candidates and {} probabilities are given",
     "give one probability for each candidate, none negative and not all 0"};
 inline constexpr Condition factors_can_be_chosen{
-    "factors_can_be_chosen", "{} factors of loop {} cannot be chosen",
+    "arguments_fit", "{} factors of loop {} cannot be chosen",
     "ask for at least 1, or 2 where the innermost is limited, and give that many decisions"};
 inline constexpr const Condition* sample_categorical_conditions[] = {&each_candidate_has_a_weight,
                                                                      &number_is_in_range};

@@ -82,7 +82,7 @@ TEST(sample_compute_location, gives_marks_that_are_no_loops) {
   const auto mark = sample_compute_location(sch, b, -1);
   EXPECT_EQ(sch.name(mark), "root");
   EXPECT_EQ(error_of([&] { split(sch, mark, {infer, 2}); }),
-            "handle_is_of_this_schedule: split: the loop or block is of another schedule");
+            "handle_is_alive: split: the loop or block is of another schedule");
   reverse_compute_at(sch, get_block(sch, "C"), mark);
   const auto inlined = sample_compute_location(sch, b, -2);
   EXPECT_EQ(sch.name(inlined), "inlined");

@@ -73,12 +73,12 @@ TEST(sample, refuses_what_is_no_choice) {
   Schedule sch(matmul(), 7);
   const auto loops = get_loops(sch, get_block(sch, "C"));
   EXPECT_EQ(error_of([&] { sample_categorical(sch, {1, 2}, {1.0}); }),
-            "each_candidate_has_a_weight: sample_categorical: 2 candidates and 1 probabilities are "
+            "arguments_fit: sample_categorical: 2 candidates and 1 probabilities are "
             "given");
   EXPECT_EQ(error_of([&] { sample_categorical(sch, {1, 2}, {1.0, 1.0}, 2); }),
             "number_is_in_range: sample_categorical: decision is 2, not within 0 and 1");
   EXPECT_EQ(error_of([&] { sample_perfect_tile(sch, loops[0], 1); }),
-            "factors_can_be_chosen: sample_perfect_tile: 1 factors of loop i cannot be chosen");
+            "arguments_fit: sample_perfect_tile: 1 factors of loop i cannot be chosen");
 }
 
 TEST(sample, decides_as_the_schedule_was_told) {

@@ -21,12 +21,12 @@ struct SetLayoutArguments {
 };
 
 inline constexpr Condition function_has_the_buffer{
-    "function_has_the_buffer", "the function has no buffer {}; it has {}",
+    "name_is_known", "the function has no buffer {}; it has {}",
     "pass the name of a parameter or of an intermediate buffer"};
 inline constexpr const Condition* set_layout_conditions[] = {
-    &function_has_the_buffer, &buffer_has_no_views,    &buffer_is_used_by_index, &buffer_is_compact,
-    &index_map_fits,          &index_map_is_injective, &padding_has_a_value,     &pad_value_fits,
-    &empty_reductions_start,  &step_keeps_results};
+    &function_has_the_buffer, &buffer_has_no_views, &buffer_is_used_by_index,
+    &buffer_is_compact,       &index_map_fits,      &index_map_is_injective,
+    &padding_has_a_value,     &pad_value_fits,      &step_keeps_results};
 
 Planned<TransformLayoutPlan> plan_set_layout(const Schedule& schedule,
                                              const SetLayoutArguments& arguments);

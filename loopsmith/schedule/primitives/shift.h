@@ -21,10 +21,10 @@ struct ShiftPlan {
 };
 
 inline constexpr Condition shifted_values_fit{
-    "shifted_values_fit", "loop {} shifted by {} leaves the range of its type, {}",
+    "number_is_in_range", "loop {} shifted by {} leaves the range of its type, {}",
     "shift it by less"};
-inline constexpr const Condition* shift_conditions[] = {
-    &loop_is_plain, &bounds_stay, &shifted_values_fit, &empty_reductions_start};
+inline constexpr const Condition* shift_conditions[] = {&loop_is_plain, &step_keeps_results,
+                                                        &shifted_values_fit};
 
 Planned<ShiftPlan> plan_shift(const Schedule& schedule, const ShiftArguments& arguments);
 

@@ -23,8 +23,8 @@ struct SkewPlan {
   std::int64_t factor = 1;
 };
 
-inline constexpr const Condition* skew_conditions[] = {
-    &loop_is_plain, &bounds_stay, &loop_is_around_loop, &empty_reductions_start};
+inline constexpr const Condition* skew_conditions[] = {&loop_is_plain, &step_keeps_results,
+                                                       &loop_is_around_loop};
 
 Planned<SkewPlan> plan_skew(const Schedule& schedule, const SkewArguments& arguments);
 

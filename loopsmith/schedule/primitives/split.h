@@ -35,23 +35,21 @@ struct SplitPlan {
 };
 
 inline constexpr Condition factor_is_positive{
-    "factor_is_positive", "factor {} of loop {} is {}, not positive", "pass 1 or more"};
+    "number_is_in_range", "factor {} of loop {} is {}, not positive", "pass 1 or more"};
 inline constexpr Condition factor_has_type{
-    "factor_has_type", "factor {} of loop {} is {}, of type {}, but the loop counts in {}",
+    "argument_has_type", "factor {} of loop {} is {}, of type {}, but the loop counts in {}",
     "give an integer expression, or cast it to the type of the loop"};
 inline constexpr Condition one_factor_is_inferred{
-    "one_factor_is_inferred", "loop {}: only one factor can be specified as -1 or None",
-    "give the others"};
+    "arguments_fit", "loop {}: only one factor can be specified as -1 or None", "give the others"};
 inline constexpr Condition factors_cover_the_loop{
-    "factors_cover_the_loop", "the product of factors is {}, less than the extent {} of loop {}",
+    "arguments_fit", "the product of factors is {}, less than the extent {} of loop {}",
     "leave one factor to be inferred: None"};
-inline constexpr Condition names_fit_factors{
-    "names_fit_factors", "{} names are given for {} factors", "give one name for each factor"};
+inline constexpr Condition names_fit_factors{"arguments_fit", "{} names are given for {} factors",
+                                             "give one name for each factor"};
 inline constexpr const Condition* split_conditions[] = {
-    &loop_is_plain,          &bounds_stay,       &factor_is_positive,
-    &factor_has_type,        &value_is_of_sizes, &one_factor_is_inferred,
-    &factors_cover_the_loop, &names_fit_factors, &iterations_reach_their_end,
-    &empty_reductions_start};
+    &loop_is_plain,          &step_keeps_results, &factor_is_positive,
+    &factor_has_type,        &value_is_of_sizes,  &one_factor_is_inferred,
+    &factors_cover_the_loop, &names_fit_factors,  &iterations_reach_their_end};
 
 Planned<SplitPlan> plan_split(const Schedule& schedule, const SplitArguments& arguments);
 

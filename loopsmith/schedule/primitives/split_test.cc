@@ -84,16 +84,14 @@ TEST(split, refuses_factors_that_do_not_fit) {
   const auto loops = get_loops(sch, get_block(sch, "C"));
   const LoopRV i = loops[0];
   EXPECT_EQ(error_of([&] { split(sch, i, {infer, 0}); }),
-            "factor_is_positive: split: factor 1 of loop i is 0, not positive");
-  EXPECT_EQ(
-      error_of([&] { split(sch, i, {infer, -1}); }),
-      "one_factor_is_inferred: split: loop i: only one factor can be specified as -1 or None");
-  EXPECT_EQ(
-      error_of([&] { split(sch, i, {4, 8}); }),
-      "factors_cover_the_loop: split: the product of factors is 32, less than the extent 96 of "
-      "loop i");
+            "number_is_in_range: split: factor 1 of loop i is 0, not positive");
+  EXPECT_EQ(error_of([&] { split(sch, i, {infer, -1}); }),
+            "arguments_fit: split: loop i: only one factor can be specified as -1 or None");
+  EXPECT_EQ(error_of([&] { split(sch, i, {4, 8}); }),
+            "arguments_fit: split: the product of factors is 32, less than the extent 96 of "
+            "loop i");
   EXPECT_EQ(error_of([&] { split(sch, i, {infer, 8}, std::vector<std::string>{"io"}); }),
-            "names_fit_factors: split: 1 names are given for 2 factors");
+            "arguments_fit: split: 1 names are given for 2 factors");
   annotate(sch, i, "note", 1);
   EXPECT_EQ(error_of([&] { split(sch, i, {infer, 8}); }),
             "loop_is_plain: split: loop i has annotations or is bound to a thread");
@@ -129,13 +127,13 @@ TEST(split, refuses_factors_that_are_not_of_sizes) {
   const LoopRV i = get_loop(sch, "i");
   const Expr f = func->params[1];
   EXPECT_EQ(error_of([&] { split(sch, i, {infer, sch.get(get_loop(sch, "j")).loop_var}); }),
-            "value_is_of_sizes: split: factor 1 of loop i is j, which reads j, no size of the "
+            "argument_has_type: split: factor 1 of loop i is j, which reads j, no size of the "
             "function");
   EXPECT_EQ(error_of([&] { split(sch, i, {infer, cast(f32, f)}); }),
-            "factor_has_type: split: factor 1 of loop i is T.Cast(\"float32\", f), of type "
+            "argument_has_type: split: factor 1 of loop i is T.Cast(\"float32\", f), of type "
             "float32, but the loop counts in int32");
   EXPECT_EQ(error_of([&] { split(sch, i, {f, 4}); }),
-            "factors_cover_the_loop: split: the product of factors is T.max(f, 1) * 4, less than "
+            "arguments_fit: split: the product of factors is T.max(f, 1) * 4, less than "
             "the extent n of loop i");
 }
 
@@ -148,7 +146,8 @@ def main(A: T.Buffer((8,), "int32"), B: T.Buffer((64,), "int32")):
             B[i] = B[i] + j)"));
   const LoopRV i = get_loop(sch, "i"), j = get_loop(sch, "j");
   EXPECT_EQ(error_of([&] { split(sch, i, {infer, 4}); }),
-            "bounds_stay: split: the bounds of loop i read what the body of loop i writes");
+            "step_keeps_results: split: results may change: the bounds of loop i read what the "
+            "body of loop i writes");
   split(sch, j, {infer, 4});  // A is not written inside.
 }
 
@@ -227,7 +226,7 @@ TEST(split, leaves_a_tombstone) {
   const auto loops = get_loops(sch, get_block(sch, "C"));
   split(sch, loops[0], {infer, 8}, std::vector<std::string>{"io", "ii"});
   EXPECT_EQ(error_of([&] { split(sch, loops[0], {infer, 4}); }),
-            "loop_is_alive: split: loop i was split at step 3 into io, ii");
+            "handle_is_alive: split: loop i was split at step 3 into io, ii");
 }
 
 }  // namespace

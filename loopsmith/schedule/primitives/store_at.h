@@ -24,9 +24,8 @@ struct StoreAtPlan {
 };
 
 inline constexpr const Condition* store_at_conditions[] = {
-    &block_is_not_root,   &number_is_in_range,     &block_is_no_output,
-    &block_has_consumers, &readers_read_elements,  &storage_is_outside,
-    &window_slides,       &empty_reductions_start, &step_keeps_results};
+    &block_is_not_root,     &number_is_in_range, &block_is_no_output, &block_has_consumers,
+    &readers_read_elements, &storage_is_outside, &window_slides,      &step_keeps_results};
 
 Planned<StoreAtPlan> plan_store_at(const Schedule& schedule, const StoreAtArguments& arguments);
 

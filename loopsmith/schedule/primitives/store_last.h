@@ -26,7 +26,7 @@ inline constexpr Condition values_of_one_iteration{
     "or is that of an extreme which is stored, too, `if a[i] > m: m = a[i]; x = i`; distribute "
     "apart what stands beside it"};
 inline constexpr const Condition* store_last_conditions[] = {
-    &loop_is_plain, &values_of_one_iteration, &empty_reductions_start, &step_keeps_results};
+    &loop_is_plain, &values_of_one_iteration, &step_keeps_results};
 
 Planned<StoreLastPlan> plan_store_last(const Schedule& schedule,
                                        const StoreLastArguments& arguments);

@@ -27,8 +27,7 @@ inline constexpr Condition scalar_is_known{
     "it is known of integers that start as a number or a size and are set to one, or to what the "
     "loops count, or grow by as much in each iteration, on each path alike"};
 inline constexpr const Condition* substitute_scalar_conditions[] = {
-    &buffer_is_allocated_around, &buffer_is_used_by_index, &scalar_is_known,
-    &empty_reductions_start, &step_keeps_results};
+    &buffer_is_allocated_around, &buffer_is_used_by_index, &scalar_is_known, &step_keeps_results};
 
 Planned<SubstituteScalarPlan> plan_substitute_scalar(const Schedule& schedule,
                                                      const SubstituteScalarArguments& arguments);

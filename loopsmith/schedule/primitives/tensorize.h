@@ -30,15 +30,14 @@ struct TensorizePlan {
 };
 
 inline constexpr Condition tensor_intrin_is_known{
-    "tensor_intrin_is_known", "there is no tensor intrin {}",
+    "name_is_known", "there is no tensor intrin {}",
     "register it before, or use a built-in one, such as dot_16x4_vnni"};
 inline constexpr Condition block_matches_intrin{
     "block_matches_intrin", "block {} doesn't match the tensor intrin {}: {}",
     "split, reorder, or lay out the buffers so that the tile is what the intrinsic describes"};
 inline constexpr const Condition* tensorize_conditions[] = {
-    &tensor_intrin_is_known, &nest_has_one_block,     &nest_is_of_loops,
-    &space_is_divisible,     &block_is_not_root,      &block_is_reduction,
-    &block_matches_intrin,   &empty_reductions_start, &step_keeps_results};
+    &tensor_intrin_is_known, &nest_has_one_block, &nest_is_of_loops,     &space_is_divisible,
+    &block_is_not_root,      &block_is_reduction, &block_matches_intrin, &step_keeps_results};
 
 Planned<TensorizePlan> plan_tensorize(const Schedule& schedule,
                                       const TensorizeArguments& arguments);

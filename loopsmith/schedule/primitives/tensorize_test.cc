@@ -303,7 +303,7 @@ TEST(tensorize, says_which_index_or_statement_differs) {
             "block_matches_intrin: tensorize: block C doesn't match the tensor intrin copy: "
             "B[v_i, v_j] * T.float32(2) stands where the intrinsic has X[vi]");
   EXPECT_EQ(error_of([&] { tensorize(sch, c, "dot_17x4"); }),
-            "tensor_intrin_is_known: tensorize: there is no tensor intrin dot_17x4");
+            "name_is_known: tensorize: there is no tensor intrin dot_17x4");
   EXPECT_EQ(error_of([&] { tensorize(sch, *block_around(sch, sch.node(c)), "dot_16x4_vnni"); }),
             "block_is_not_root: tensorize: the primitive does not operate on the root block root");
 }

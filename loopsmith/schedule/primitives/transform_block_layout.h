@@ -39,8 +39,8 @@ inline constexpr ResultChange axes_tell_the_truth{
     "declare as spatial the axes that tell apart what is written, the others as reductions"};
 
 inline constexpr const Condition* transform_block_layout_conditions[] = {
-    &loops_are_the_axes,  &index_map_fits,         &map_is_bijective,
-    &axis_is_of_one_type, &empty_reductions_start, &step_keeps_results};
+    &loops_are_the_axes, &index_map_fits, &map_is_bijective, &axis_is_of_one_type,
+    &step_keeps_results};
 
 Planned<TransformBlockLayoutPlan> plan_transform_block_layout(
     const Schedule& schedule, const TransformBlockLayoutArguments& arguments);

@@ -33,7 +33,7 @@ TEST(transform_block_layout, joins_axes_and_keeps_the_block) {
       << text;
   EXPECT_EQ(get_loops(sch, b).size(), 1u);
   EXPECT_EQ(error_of([&] { unroll(sch, old); }),
-            "loop_is_alive: unroll: loop i was transformed at step 3 into ax0");
+            "handle_is_alive: unroll: loop i was transformed at step 3 into ax0");
   expect_sound(sch, func);
 }
 
@@ -67,7 +67,7 @@ TEST(transform_block_layout, refuses_what_changes_more_than_the_order) {
   };
   const auto few = make(IndexMap{.initial_indices = {i}, .final_indices = {i}});
   EXPECT_EQ(error_of([&] { transform_block_layout(sch, c, few); }),
-            "index_map_fits: transform_block_layout: the index map takes 1 indices, "
+            "arguments_fit: transform_block_layout: the index map takes 1 indices, "
             "block C has "
             "3 axes");
   EXPECT_EQ(error_of([&] { transform_block_layout(sch, c, mapped({i, j * 8 + k})); }),

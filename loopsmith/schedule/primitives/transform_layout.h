@@ -48,7 +48,7 @@ inline constexpr Condition index_map_is_injective{
 inline constexpr Condition padding_has_a_value{
     "padding_has_a_value", "the index map pads buffer {} to shape ({}), wherever {}",
     "pass pad_value, or split by factors that divide the shape"};
-inline constexpr Condition pad_value_fits{"pad_value_fits",
+inline constexpr Condition pad_value_fits{"argument_has_type",
                                           "pad_value gives {}, buffer {} holds {}",
                                           "give one value of the buffer's type that loads nothing"};
 inline constexpr Condition buffer_is_compact{"buffer_is_compact",
@@ -59,7 +59,7 @@ inline constexpr const Condition* transform_layout_conditions[] = {
     &block_has_the_buffer,    &block_stands_in_a_block, &buffer_has_no_views,
     &buffer_is_used_by_index, &buffer_is_compact,       &index_map_fits,
     &index_map_is_injective,  &padding_has_a_value,     &pad_value_fits,
-    &empty_reductions_start,  &step_keeps_results};
+    &step_keeps_results};
 
 /// A buffer, the node inside which it is used, and where its elements are to lie.
 struct LayoutRequest {

@@ -201,7 +201,7 @@ TEST(transform_layout, refuses_maps_that_lose_elements) {
   Schedule sch(program(padded));
   const BlockRV b = get_block(sch, "B");
   EXPECT_EQ(error_of([&] { transform_layout(sch, b, 0, tiles(4, 4)); }),
-            "index_map_fits: transform_layout: the index map takes 2 indices, buffer B "
+            "arguments_fit: transform_layout: the index map takes 2 indices, buffer B "
             "has 1 dimensions");
   EXPECT_EQ(error_of([&] { transform_layout(sch, b, 0, halves(4)); }),
             "padding_has_a_value: transform_layout: the index map pads buffer B to shape (4, 4), "
@@ -213,7 +213,7 @@ TEST(transform_layout, refuses_maps_that_lose_elements) {
           .starts_with("index_map_is_injective: transform_layout: the index map may take two "
                        "elements of buffer B to one: "));
   EXPECT_EQ(error_of([&] { transform_layout(sch, b, 0, halves(4), Annotation("x")); }),
-            "pad_value_fits: transform_layout: pad_value gives \"x\", buffer B holds float32");
+            "argument_has_type: transform_layout: pad_value gives \"x\", buffer B holds float32");
 }
 
 }  // namespace

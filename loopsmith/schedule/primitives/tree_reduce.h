@@ -26,11 +26,11 @@ struct TreeReducePlan {
 };
 
 inline constexpr Condition tree_has_levels{
-    "tree_has_levels", "{} factors make no tree of loop {}",
+    "arguments_fit", "{} factors make no tree of loop {}",
     "give two or more: [None, 8] combines 8 partial results, [None, 8, 4] has a level more"};
 inline constexpr const Condition* tree_reduce_conditions[] = {&tree_has_levels,
                                                               &loop_is_plain,
-                                                              &bounds_stay,
+                                                              &step_keeps_results,
                                                               &factor_is_positive,
                                                               &one_factor_is_inferred,
                                                               &factors_cover_the_loop,
@@ -42,8 +42,6 @@ inline constexpr const Condition* tree_reduce_conditions[] = {&tree_has_levels,
                                                               &loop_is_of_reduction,
                                                               &reducer_is_known,
                                                               &number_is_in_range,
-                                                              &empty_reductions_start,
-                                                              &step_keeps_results,
                                                               &nest_is_plain};
 
 Planned<TreeReducePlan> plan_tree_reduce(const Schedule& schedule,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/primitive.h"
 
 namespace loopsmith {
@@ -23,7 +24,7 @@ struct TrustCallsPlan {
 };
 
 inline constexpr Condition block_calls_function{
-    "block_calls_function", "no block calls {}",
+    "name_is_known", "no block calls {}",
     "name a function of the host, and put its call into a block that declares what it accesses"};
 inline constexpr Condition pointers_are_declared{
     "pointers_are_declared", "block {} gives {} to {}, and declares no region of it",

@@ -26,14 +26,14 @@ struct VersionLoopPlan {
 };
 
 inline constexpr Condition loops_have_least_numbers{
-    "loops_have_least_numbers", "{} loops and {} numbers of iterations are given",
+    "arguments_fit", "{} loops and {} numbers of iterations are given",
     "give one number for each loop, and one loop or more"};
 inline constexpr Condition rows_follow_each_other{
     "rows_follow_each_other",
     "how much work comes before an iteration of loop {} is not known without a count of all",
     "pass uneven=False; a loop inside is to run from S[i] to S[i + 1]"};
 inline constexpr const Condition* version_loop_conditions[] = {
-    &loops_have_least_numbers, &loop_is_plain,    &bounds_stay,
+    &loops_have_least_numbers, &loop_is_plain,    &step_keeps_results,
     &loop_is_around_loop,      &bounds_are_known, &rows_follow_each_other};
 
 Planned<VersionLoopPlan> plan_version_loop(const Schedule& schedule,

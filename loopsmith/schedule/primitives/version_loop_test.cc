@@ -80,9 +80,8 @@ TEST(version_loop, refuses_what_is_not_known_before) {
     return error_of([&] { version_loop(sch, loops, least); });
   };
   const LoopRV i = get_loop(sch, "i"), j = get_loop(sch, "j"), k = get_loop(sch, "k");
-  EXPECT_EQ(
-      of({i}, {}),
-      "loops_have_least_numbers: version_loop: 1 loops and 0 numbers of iterations are given");
+  EXPECT_EQ(of({i}, {}),
+            "arguments_fit: version_loop: 1 loops and 0 numbers of iterations are given");
   EXPECT_EQ(of({j, k}, {1, 1}), "loop_is_around_loop: version_loop: loop j is not around loop k");
   EXPECT_EQ(
       of({i, k}, {1, 1}),

@@ -4,12 +4,13 @@
 #include <optional>
 #include <span>
 
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/schedule.h"
 
 namespace loopsmith {
 
 inline constexpr Condition bounds_have_values{
-    "bounds_have_values", "the bounds of loop {} may have no value where loop {} has no iteration",
+    "bounds_are_known", "the bounds of loop {} may have no value where loop {} has no iteration",
     "compute them before both loops: n = A[0], then range(n)"};
 
 /// True when an expression has a value whatever its variables are.

@@ -105,7 +105,8 @@ bool meets_init(const ElementAccesses& accesses, const Block& block) {
 }
 
 Refusal refusal_of(const EmptyReduction& reduction) {
-  return {&empty_reductions_start, {Argument(reduction.loop), Argument(reduction.block)}};
+  return changed_results(empty_reductions_start,
+                         {Argument(reduction.loop), Argument(reduction.block)});
 }
 
 }  // namespace

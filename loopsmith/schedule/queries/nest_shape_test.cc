@@ -112,7 +112,7 @@ TEST(nest_shape, leaves_reductions_that_may_be_empty_alone) {
     Schedule sch(
         program(std::string(matrices) + R"(, A_size: T.Buffer((12,), "int32"))", sums_of(bounds)));
     EXPECT_EQ(error_of([&] { reorder(sch, {get_loop(sch, "k"), get_loop(sch, "i")}); }),
-              "outer_bounds_are_outer: reorder: the bounds of loop k depend on loop i, which would "
+              "bounds_are_independent: reorder: the bounds of loop k depend on loop i, which would "
               "be inside it");
   }
 }

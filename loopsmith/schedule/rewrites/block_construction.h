@@ -5,22 +5,23 @@
 #include <vector>
 
 #include "loopsmith/schedule/argument.h"
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/rewrites/subspace_division.h"
 
 namespace loopsmith {
 
 inline constexpr Condition nest_is_of_loops{
-    "nest_is_of_loops", "something else than loops stands between loop {} and block {}",
+    "nest_is_perfect", "something else than loops stands between loop {} and block {}",
     "choose a loop inside of it"};
 inline constexpr Condition space_is_divisible{
     "space_is_divisible", "block {} can not be blockized by the loops starting at {}, as {}",
     "split so that the loops inside are the lower digits of the block's axes, and reorder them "
     "inward"};
-inline constexpr Condition blocks_are_given{"blocks_are_given",
+inline constexpr Condition blocks_are_given{"arguments_fit",
                                             "neither a loop nor a list of blocks is given",
                                             "pass one loop, or at least one block"};
 inline constexpr Condition blocks_follow_each_other{
-    "blocks_follow_each_other", "block {} does not follow block {} in the same loop or block",
+    "statements_follow_each_other", "block {} does not follow block {} in the same loop or block",
     "pass all blocks of a part of a sequence, each alone in its loops"};
 inline constexpr Condition outer_axes_are_spatial{
     "outer_axes_are_spatial", "loops outside of the blocks are bound to reduction axes of block {}",

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <variant>
 
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/queries/affine_region.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
@@ -16,7 +17,7 @@ inline constexpr Condition block_has_the_buffer{
     "block_has_the_buffer", "block {} {} no such buffer",
     "give its number among the block's reads or writes, or its name"};
 inline constexpr Condition storage_scope_is_known{
-    "storage_scope_is_known", "there is no storage scope {}",
+    "name_is_known", "there is no storage scope {}",
     "say global, shared, shared.dyn, local, warp, or a scope of matrix fragments"};
 inline constexpr Condition block_stands_in_a_block{
     "block_stands_in_a_block", "block {} has no block around it",
@@ -27,8 +28,8 @@ inline constexpr Condition uses_are_declared{
 inline constexpr Condition consumer_reads_the_buffer{
     "consumer_reads_the_buffer", "block {} does not read buffer {} in the scope of block {}",
     "pass blocks beside it that read the buffer"};
-inline constexpr Condition consumer_does_not_write{
-    "consumer_does_not_write", "block {} both reads and writes buffer {}",
+inline constexpr ResultChange consumer_does_not_write{
+    LegalityQuestion::coherence, true, "block {} both reads and writes buffer {}",
     "use cache_inplace, which copies it there and back"};
 inline constexpr ResultChange buffer_is_not_written_between{
     LegalityQuestion::coherence, false, "block {} writes buffer {} between a copy and its readers",

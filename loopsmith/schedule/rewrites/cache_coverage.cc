@@ -19,7 +19,7 @@ std::optional<Refusal> refuse_lost_inits(const Schedule& schedule, const CacheSu
                                          NodeId around) {
   for (const BlockRV writer : subject.writers) {
     if (const auto loop = loop_of_empty_reduction(schedule, writer, around)) {
-      return Refusal{&empty_reductions_start, {Argument(*loop), Argument(writer)}};
+      return changed_results(empty_reductions_start, {Argument(*loop), Argument(writer)});
     }
   }
   return {};

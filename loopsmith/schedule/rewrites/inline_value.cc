@@ -120,7 +120,7 @@ Planned<ElementValue> element_value_of(const Schedule& schedule, BlockRV handle)
     element.value = make(Let{.value = (*let)->value, .var = (*let)->var, .body = element.value});
   }
   const Contents contents = contents_of(element.value);
-  if (contents.has_effect) return Refusal{&block_has_no_effects, {Argument(handle)}};
+  if (contents.has_effect) return changed_results(block_has_no_effects, {Argument(handle)});
   element.defines_variables = contents.defines_variables;
   return element;
 }

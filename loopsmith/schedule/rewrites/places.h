@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks shared by primitives that move or remove blocks.
 #pragma once
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/queries/block_kinds.h"
 
 namespace loopsmith {
@@ -25,7 +26,7 @@ inline constexpr Condition consumers_are_in_the_loop{
     "loop {}",
     "choose a loop around all of them: merge_siblings makes one, or move the others first"};
 inline constexpr Condition index_is_possible{
-    "index_is_possible", "index {} in the body of loop {} is not within {} and {}",
+    "number_is_in_range", "index {} in the body of loop {} is not within {} and {}",
     "pass -1 or -2, and the place is found"};
 
 /// Refuses a block around which no other block is.

@@ -6,17 +6,14 @@ from __future__ import annotations
 from loopsmith import ScheduleError
 
 _WORDS = {
-    "annotation_exists": "annotation key is not found",
-    "access_is_read_or_write": "Invalid buffer type",
-    "alignment_is_positive": "the factor is required to be positive",
-    "axes_have_loops_of_their_own": "bindings are not variables of outer loops",
+    "argument_has_type": "Type mismatch; pad_value has outputs, should only have one output",
+    "arguments_fit": "number of parameters mismatch",
+    "axes_can_be_padded": "bindings are not variables of outer loops",
     "block_has_no_init": "the block has init statement",
     "block_has_the_buffer": "`buffer_index` is out of range",
-    "block_has_the_region": "`buffer_index` is out of range; Invalid buffer index array",
     "block_is_complete_or_reduction": "not a complete or reduction block",
     "block_is_einsum": "does not match the Einsum pattern",
     "block_is_leaf": "not a leaf block",
-    "block_is_no_root": "does not operate on the root block",
     "block_updates_the_buffer": "does not both read & write the buffer",
     "body_is_one_store": "body pattern does not meet the condition for inlining; "
     "only a single buffer region",
@@ -25,10 +22,6 @@ _WORDS = {
     "buffer_is_allocated": "not allocated by a block",
     "buffer_is_used_by_index": "has opaque access",
     "consumers_are_in_the_loop": "requires all the consumer(s) to be under the target loop",
-    "extents_are_independent": "the extent of a loop is dependent on another",
-    "factor_is_positive": "All the constant factors are required to be positive",
-    "index_is_possible": "Cannot find the insertion point",
-    "index_map_fits": "number of parameters mismatch",
     "index_map_uses_the_same_axes": "block itervars appeared in lhs and rhs of the index map do "
     "not match",
     "indices_are_unique": "indices are not a single point",
@@ -43,26 +36,38 @@ _WORDS = {
     "loop_is_plain": "the loop has annotation or thread binding",
     "loop_is_serial": "the loop is required to be `kSerial`",
     "map_is_bijective": "the index map is not bijective affine",
-    "nest_has_one_block": "required to have only one child block",
+    "nest_is_perfect": "required to have only one child block",
     "nest_is_plain": "the block does not meet the requirements of rfactor",
     "number_is_in_range": "`axis` is out of range; `factor_axis` is out of range",
-    "one_factor_is_inferred": "only one factor can be specified as -1 or none",
     "one_input_is_computed": "only a single buffer region",
-    "order_is_a_permutation": "reorder indices are invalid",
-    "outer_bounds_are_outer": "dependent on an inner loop in the new order",
-    "outer_is_parent": "the outer loop is not the parent of inner loop",
-    "pad_value_fits": "Type mismatch; pad_value has outputs, should only have one output",
     "padding_has_a_value": "the transformation would introduce padding at some indices",
-    "padding_is_positive": "the padding is not a list of n positive integers",
     "producer_is_alone": "expects only a single producer block",
     "producers_are_in_the_loop": "requires all the producer(s) to be under the target loop",
     "readers_read_elements": "has opaque access",
     "reads_one_element": "not a single point",
     "reducer_is_known": "No matched reducer",
     "space_is_divisible": "can not be blockized",
-    "storage_scope_is_known": "The storage scope given is invalid",
 }
 """By the code of a refusal; several where programs have several of them."""
+
+_WORDS_OF_PRIMITIVES = {
+    ("annotate_buffer_access", "name_is_known"): "Invalid buffer type",
+    ("annotate_buffer_access", "number_is_in_range"): "`buffer_index` is out of range; "
+    "Invalid buffer index array",
+    ("compute_at", "number_is_in_range"): "Cannot find the insertion point",
+    ("fuse", "bounds_are_independent"): "the extent of a loop is dependent on another",
+    ("fuse", "nest_is_perfect"): "the outer loop is not the parent of inner loop",
+    ("pad_einsum", "arguments_fit"): "the padding is not a list of n positive integers",
+    ("reorder", "bounds_are_independent"): "dependent on an inner loop in the new order",
+    ("reorder_block_iter_var", "arguments_fit"): "reorder indices are invalid",
+    ("reverse_compute_at", "number_is_in_range"): "Cannot find the insertion point",
+    ("set_scope", "name_is_known"): "The storage scope given is invalid",
+    ("split", "arguments_fit"): "only one factor can be specified as -1 or none",
+    ("split", "number_is_in_range"): "All the constant factors are required to be positive",
+    ("storage_align", "number_is_in_range"): "the factor is required to be positive",
+    ("unannotate", "name_is_known"): "annotation key is not found",
+}
+"""Where they depend on the primitive that refuses."""
 
 
 _KINDS = ("parallel", "vectorize", "unroll", "bind")
@@ -73,7 +78,7 @@ _core_text = ScheduleError.__str__
 def text_of_refusal(error: ScheduleError) -> str:
     """Return what a refusal says, and these words under it."""
     text = _core_text(error)
-    words = _WORDS.get(error.code, "")
+    words = _WORDS_OF_PRIMITIVES.get((error.primitive, error.code)) or _WORDS.get(error.code, "")
     if error.code == "step_keeps_results":
         if error.primitive in _KINDS:
             words = f'The "{error.primitive}" cannot be fulfilled with regard to block'

@@ -40,7 +40,9 @@ Aliasing::Memory* Aliasing::find(const Ref& pointer) {
 void Aliasing::find_memory(const PrimFunc& func) {
   const bool noalias = func.attrs.get_int("tir.noalias", 0) != 0;
   for (const Ptr<Buffer>& buffer : func.buffer_map) {
-    if (buffer) add(buffer->data, {required_alignment(*buffer), noalias});
+    if (!buffer) continue;
+    add(buffer->data,
+        {.alignment = required_alignment(*buffer), .is_distinct = noalias, .is_parameter = true});
   }
   // A pointer that is handed out may be written through, and what is computed from it overlaps.
   const auto share = [&](const Ref& pointer) {
@@ -52,9 +54,9 @@ void Aliasing::find_memory(const PrimFunc& func) {
   // Parents come first, so that an allocation is known before its uses.
   pre_order_visit(func.body, [&](const Ref& node) {
     if (const auto* allocate = node.as<Allocate>()) {
-      add(allocate->buffer_var, {own_alignment, true});
+      add(allocate->buffer_var, {.alignment = own_alignment, .is_distinct = true});
     } else if (const auto* constant = node.as<AllocateConst>()) {
-      add(constant->buffer_var, {own_alignment, true});
+      add(constant->buffer_var, {.alignment = own_alignment, .is_distinct = true});
     } else if (const auto* store = node.as<BufferStore>()) {
       if (Memory* memory = find(store->buffer->data)) memory->is_written = true;
     } else if (const auto* let = node.as<LetStmt>()) {
@@ -71,24 +73,28 @@ void Aliasing::find_memory(const PrimFunc& func) {
 }
 
 void Aliasing::make_scopes(llvm::LLVMContext& context) {
-  std::vector<Memory*> distinct;
+  // Parameters that may overlap share a scope, the last one.
+  std::vector<Memory*> distinct, shared;
   for (Memory& memory : memory_) {
     if (memory.is_distinct) distinct.push_back(&memory);
+    if (!memory.is_distinct && memory.is_parameter) shared.push_back(&memory);
   }
   empty_ = llvm::MDNode::get(context, {});
   if (distinct.empty() || distinct.size() > max_scopes) return;
   llvm::MDBuilder builder(context);
   llvm::MDNode* domain = builder.createAnonymousAliasScopeDomain();
   std::vector<llvm::Metadata*> scopes;
-  for (std::size_t i = 0; i < distinct.size(); ++i) {
+  for (std::size_t i = 0; i < distinct.size() + (shared.empty() ? 0 : 1); ++i) {
     scopes.push_back(builder.createAnonymousAliasScope(domain));
   }
-  for (std::size_t i = 0; i < distinct.size(); ++i) {
+  const auto put_in_scope = [&](Memory& memory, std::size_t scope) {
     std::vector<llvm::Metadata*> others = scopes;
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-    distinct[i]->scope = llvm::MDNode::get(context, scopes[i]);
-    distinct[i]->others = llvm::MDNode::get(context, others);
-  }
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(scope));
+    memory.scope = llvm::MDNode::get(context, scopes[scope]);
+    memory.others = llvm::MDNode::get(context, others);
+  };
+  for (std::size_t i = 0; i < distinct.size(); ++i) put_in_scope(*distinct[i], i);
+  for (Memory* memory : shared) put_in_scope(*memory, distinct.size());
 }
 
 void Aliasing::mark(llvm::Instruction& access, const Ref& pointer) const {

@@ -13,7 +13,8 @@ namespace loopsmith::detail {
 /// Which memory each pointer variable of a function points into, told to LLVM at each access.
 ///
 /// Memory that the function allocates overlaps nothing else; the buffers of parameters overlap
-/// nothing where the function has `tir.noalias`. A pointer computed from others is unknown.
+/// nothing where the function has `tir.noalias`, and elsewhere only each other. A pointer computed
+/// from others is unknown.
 class Aliasing {
  public:
   Aliasing(const PrimFunc& func, llvm::LLVMContext& context);
@@ -26,7 +27,8 @@ class Aliasing {
  private:
   struct Memory {
     std::int64_t alignment = 0;
-    bool is_distinct = false;
+    bool is_distinct = false;  ///< It overlaps no other memory.
+    bool is_parameter = false;
     bool is_written = false;
     llvm::MDNode* scope = nullptr;
     llvm::MDNode* others = nullptr;

@@ -25,6 +25,16 @@ struct Kept {
   Ptr<Buffer> register_buffer;
 };
 
+/// Elements of an array that code generation keeps in registers, if any.
+constexpr std::int64_t max_register_elements = 256;
+
+/// True of what no other buffer overlaps and registers may hold as it is.
+bool is_register(const Buffer& buffer) {
+  const std::int64_t* elements = as_int(element_count(buffer));
+  return memory_scope(buffer) == MemoryScope::local && elements &&
+         *elements <= max_register_elements;
+}
+
 class Keeper {
  public:
   explicit Keeper(const PrimFunc& func)
@@ -135,8 +145,7 @@ class Keeper {
       const bool is_read = stays && std::ranges::any_of(body.loads, [&](const BufferLoad* load) {
                              return reads_back(*store, *load);
                            });
-      // What fits into a register already has no other name.
-      if (!is_read || memory_scope(*store->buffer) == MemoryScope::local) continue;
+      if (!is_read || is_register(*store->buffer)) continue;
       if (!is_untouched(loop, body, *store)) continue;
       const DataType type = store->value.dtype();
       all.push_back({store, decl_buffer({int{type.lanes}}, type.element(),

@@ -24,7 +24,7 @@ struct KeepAccumulators : ::testing::Test {
                         .body = seq({for_loop(n, 0, 4, store(sums, f(1), {n})), all,
                                      for_loop(n, 0, 4, store(b, load(sums, {n}), {n + 12}))})});
     return function({a, b}, make(Allocate{.dtype = f32,
-                                          .extents = {4},
+                                          .extents = sums->shape,
                                           .condition = true,
                                           .buffer_var = sums->data,
                                           .body = inside}));
@@ -76,6 +76,15 @@ TEST_F(KeepAccumulators, keeps_lanes_that_a_mask_leaves) {
   const Expr moving = lanes < broadcast(Expr(i), 2);
   EXPECT_EQ(registers_of(over_sums({add_where(moving, moving)})), 0);
   EXPECT_EQ(registers_of(over_sums({add_where(fixed, nullptr)})), 0);
+}
+
+TEST_F(KeepAccumulators, keeps_sums_of_local_memory_that_no_registers_hold) {
+  const auto count = [&](int elements) {
+    sums = decl_buffer({elements}, f32, "sums", "local");
+    return registers_of(over_sums({add(p)}));
+  };
+  EXPECT_EQ(count(4), 0);
+  EXPECT_EQ(count(1000), 1);
 }
 
 TEST_F(KeepAccumulators, leaves_elements_that_may_be_one) {

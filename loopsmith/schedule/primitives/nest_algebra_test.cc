@@ -365,10 +365,9 @@ for i in range(10):
         C[vi] = T.float32(2)
 )");
   for (const auto& func : {started, bound}) {
-    EXPECT_EQ(
-        refusal(func, [](Schedule& sch) { distribute(sch, get_loop(sch, "i")); }),
-        "loop_has_statements: distribute: loop i does not hold several statements that follow "
-        "each other");
+    EXPECT_EQ(refusal(func, [](Schedule& sch) { distribute(sch, get_loop(sch, "i")); }),
+              "statements_follow_each_other: distribute: loop i does not hold several statements "
+              "that follow each other");
   }
 }
 TEST(distribute, leaves_conditions_that_statements_may_change) {

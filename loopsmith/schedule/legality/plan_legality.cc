@@ -151,10 +151,13 @@ std::optional<Refusal> refuse_by_order(const Schedule& schedule, MergeSiblingsPl
 }
 
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, ExpandScalarPlan& plan) {
+  // What is declared in the loop is new in each iteration: no iteration finds values of another.
+  if (is_inside(schedule, plan.allocated.owner, schedule.node(plan.loop))) return {};
   const NodeId nest = whole_nest(schedule, schedule.node(plan.loop));
-  Dependences dependences(under_path_condition(schedule, nest), {.local_buffers = {plan.buffer}});
-  if (dependences.may_be_private(schedule.get(plan.loop).loop_var, plan.buffer)) return {};
-  return changed_results(iterations_write_first, {Argument(plan.loop), Argument(Ref(plan.buffer))});
+  const Ptr<Buffer>& buffer = plan.allocated.buffer;
+  Dependences dependences(under_path_condition(schedule, nest), {.local_buffers = {buffer}});
+  if (dependences.may_be_private(schedule.get(plan.loop).loop_var, buffer)) return {};
+  return changed_results(iterations_write_first, {Argument(plan.loop), Argument(Ref(buffer))});
 }
 
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, PrivatizePlan& plan) {

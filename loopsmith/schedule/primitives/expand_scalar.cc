@@ -4,31 +4,23 @@
 #include <algorithm>
 
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/rewrites/edits.h"
 
 namespace loopsmith {
 namespace {
 
-struct OwnedBuffer {
-  NodeId owner = no_node;
-  Ptr<Buffer> buffer;
-};
+/// The block around a node, or the function.
+NodeId scope_around(const Schedule& schedule, NodeId node) {
+  do {
+    node = schedule.at(node).parent;
+  } while (!schedule.as<BlockRealize>(node) && !schedule.as<PrimFunc>(node));
+  return node;
+}
 
-/// The buffer that is meant, of those that blocks around the loop allocate.
-std::optional<OwnedBuffer> selected_around(const Schedule& schedule, LoopRV loop,
-                                           const BufferSelector& selector) {
-  const auto* name = std::get_if<std::string>(&selector.value);
-  const auto* given = std::get_if<Ptr<Buffer>>(&selector.value);
-  NodeId node = schedule.at(schedule.node(loop)).parent;
-  for (; node != no_node; node = schedule.at(node).parent) {
-    const auto* realize = schedule.as<BlockRealize>(node);
-    if (!realize) continue;
-    for (const Ptr<Buffer>& buffer : realize->block->alloc_buffers) {
-      if ((name && buffer->name == *name) || (given && buffer.same_as(*given))) {
-        return OwnedBuffer{node, buffer};
-      }
-    }
-  }
-  return {};
+/// Puts what a declaration is for in the place of the statement that allocates its memory.
+void drop_declaration(Schedule& schedule, NodeId declaration) {
+  const Stmt body = schedule.as<DeclBuffer>(declaration)->body;
+  schedule.replace(schedule.at(declaration).parent, body);
 }
 
 }  // namespace
@@ -37,28 +29,31 @@ Planned<ExpandScalarPlan> plan_expand_scalar(const Schedule& schedule,
                                              const ExpandScalarArguments& arguments) {
   const Argument handle(arguments.loop);
   if (auto refusal = refuse_unless_plain(schedule, arguments.loop)) return *std::move(refusal);
-  const auto owned = selected_around(schedule, arguments.loop, arguments.buffer);
-  if (!owned) {
+  const NodeId loop = schedule.node(arguments.loop);
+  const auto allocated = allocated_at(schedule, arguments.loop, arguments.buffer);
+  const bool is_declared = allocated && allocated->is_declared(schedule);
+  const bool is_in_loop = allocated && is_inside(schedule, allocated->owner, loop);
+  if (!allocated || (is_in_loop && !is_declared)) {
     return Refusal{&buffer_is_allocated_around, {to_argument(arguments.buffer), handle}};
   }
-  const Argument buffer{Ref(owned->buffer)};
-  const BufferAccesses uses = uses_of(schedule, owned->owner, owned->buffer);
+  const Argument buffer{Ref(allocated->buffer)};
+  const BufferAccesses uses = uses_of(schedule, allocated->owner, allocated->buffer);
   if (!uses.by_indices_alone() || uses.by_vector) {
     return Refusal{&buffer_is_used_by_index, {buffer}};
   }
-  const NodeId loop = schedule.node(arguments.loop);
   std::vector<NodeId> inside = uses.nodes;
-  std::erase(inside, owned->owner);
+  if (!is_in_loop) std::erase(inside, allocated->owner);
   const Refusal elsewhere{&uses_are_in_the_loop, {buffer, handle}};
   const auto is_outside = [&](NodeId use) { return !is_inside(schedule, use, loop); };
   if (std::ranges::any_of(inside, is_outside)) return elsewhere;
-  auto by_block = uses_by_block(schedule, arguments.loop, inside, owned->buffer);
+  auto by_block = uses_by_block(schedule, arguments.loop, inside, allocated->buffer);
   if (!by_block) return elsewhere;
-  ExpandScalarPlan plan{arguments.loop, owned->owner, owned->buffer, *std::move(by_block)};
+  ExpandScalarPlan plan{arguments.loop, *allocated, *std::move(by_block)};
+  const NodeId scope = is_declared ? scope_around(schedule, loop) : allocated->owner;
   const For& node = schedule.get(arguments.loop);
   for (const Expr* bound : {&node.extent, &node.min, &node.step}) {
-    if (!is_known_at(schedule, owned->owner, loop, *bound)) {
-      const std::string place = "where buffer " + owned->buffer->name + " is allocated";
+    if (!is_known_at(schedule, scope, loop, *bound)) {
+      const std::string place = "where buffer " + allocated->buffer->name + " is allocated";
       return Refusal{&bounds_are_known, {handle, Argument(place)}};
     }
   }
@@ -66,10 +61,15 @@ Planned<ExpandScalarPlan> plan_expand_scalar(const Schedule& schedule,
 }
 
 Nothing commit_expand_scalar(Schedule& schedule, ExpandScalarPlan&& plan) {
-  const Ptr<Buffer> to =
-      with_iterations(*plan.buffer, plan.buffer->name, schedule.get(plan.loop).extent);
-  add_iteration_dimension(schedule, plan.loop, plan.uses, plan.buffer, to);
-  replace_definition(schedule, plan.owner, plan.buffer, to);
+  const auto& [from, owner] = plan.allocated;
+  const Ptr<Buffer> to = with_iterations(*from, from->name, schedule.get(plan.loop).extent);
+  add_iteration_dimension(schedule, plan.loop, plan.uses, from, to);
+  if (!plan.allocated.is_declared(schedule)) {
+    replace_definition(schedule, owner, from, to);
+    return {};
+  }
+  drop_declaration(schedule, owner);
+  allocate_in(schedule, block_around_or_root(schedule, schedule.node(plan.loop)), to);
   return {};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/queries/allocated_buffer.h"
 #include "loopsmith/schedule/rewrites/iteration_dimension.h"
 
 namespace loopsmith {
@@ -12,15 +13,15 @@ struct ExpandScalarArguments {
 
   static constexpr std::tuple parameters{
       Parameter{"buffer", &ExpandScalarArguments::buffer,
-                "The name of a buffer that a block around the loop allocates, or the buffer."},
+                "The name of a buffer that is allocated around the loop, or declared in it, or the "
+                "buffer."},
       Parameter{"loop", &ExpandScalarArguments::loop,
                 "Each iteration of which gets a place of its own."}};
 };
 
 struct ExpandScalarPlan {
   LoopRV loop;
-  NodeId owner = no_node;
-  Ptr<Buffer> buffer;
+  AllocatedBuffer allocated;
   UsesByBlock uses;
 };
 

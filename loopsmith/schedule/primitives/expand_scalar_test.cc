@@ -36,6 +36,37 @@ for i_1 in range(10):
 )"));
 }
 
+TEST(expand_scalar, takes_variables_that_loops_declare) {
+  const auto before = program(three_vectors, R"(
+for i in range(10):
+    t: T.float32 = A[i]
+    t = t * T.float32(2)
+    B[i] = t + C[i]
+for j in range(10):
+    t: T.float32 = A[j]
+    t = t * T.float32(3)
+    C[j] = t
+)");
+  Schedule sch(before);
+  expand_scalar(sch, "t", get_loop(sch, "i"));
+  distribute(sch, get_loop(sch, "i"));
+  expand_scalar(sch, "t", get_loop(sch, "j"));
+  expect_result(sch, before, program(three_vectors, R"(
+t = T.alloc_buffer((10,), scope="local")
+t_1 = T.alloc_buffer((10,), scope="local")
+for i in range(10):
+    t[i] = A[i]
+for i_0 in range(10):
+    t[i_0] = t[i_0] * T.float32(2)
+for i_1 in range(10):
+    B[i_1] = t[i_1] + C[i_1]
+for j in range(10):
+    t_1[j] = A[j]
+    t_1[j] = t_1[j] * T.float32(3)
+    C[j] = t_1[j]
+)"));
+}
+
 TEST(expand_scalar, gives_blocks_an_axis) {
   const auto before = program(R"(A: T.Buffer((4, 3)), B: T.Buffer((4,)))", R"(
 t = T.alloc_buffer((1,))

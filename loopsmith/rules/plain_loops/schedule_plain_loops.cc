@@ -9,6 +9,7 @@
 #include "loopsmith/rules/plain_loops/lanes.h"
 #include "loopsmith/rules/plain_loops/loop_order.h"
 #include "loopsmith/rules/plain_loops/outer_lanes.h"
+#include "loopsmith/rules/plain_loops/product_sums.h"
 #include "loopsmith/rules/plain_loops/register_tile.h"
 #include "loopsmith/rules/plain_loops/steps.h"
 #include "loopsmith/rules/plain_loops/threads.h"
@@ -26,20 +27,37 @@ std::vector<LoopRV> parts_of(const Steps& steps, LoopRV nest, const std::vector<
   return parts;
 }
 
+/// What of a nest has moved.
+struct Moved {
+  bool loops = false, tiles = false;
+};
+
 /// Gives the statements of a nest, and then its loops, the order with the best strides, and
-/// products tiles. The nest stays as it is where no loop moves in the end.
-void improve_order(Steps& steps, LoopRV nest, const Machine& machine) {
-  Steps::Snapshot as_written = steps.snapshot();
+/// products tiles.
+Moved move_loops(Steps& steps, LoopRV nest, const Machine& machine) {
   const std::vector<LoopRV> before = steps.outermost();
   isolate_statements(steps, nest, machine);
-  bool any = false;
+  Moved moved;
   for (const LoopRV part : parts_of(steps, nest, before)) {
-    any = reorder_bands(steps, part, machine) || any;
+    moved.loops = reorder_bands(steps, part, machine) || moved.loops;
   }
   for (const LoopRV part : parts_of(steps, nest, before)) {
-    any = tile_products(steps, part, machine) || any;
+    moved.tiles = tile_products(steps, part, machine) || moved.tiles;
   }
-  if (!any) steps.restore(std::move(as_written));
+  return moved;
+}
+
+/// Moves the loops of a nest; where variables are sums of products, as if these were elements, if
+/// that gives tiles. The nest stays as it is where nothing moves in the end.
+void improve_order(Steps& steps, LoopRV nest, const Machine& machine) {
+  Steps::Snapshot as_written = steps.snapshot();
+  if (expand_product_sums(steps, nest, machine)) {
+    if (move_loops(steps, nest, machine).tiles) return;
+    steps.restore(std::move(as_written));
+    as_written = steps.snapshot();
+  }
+  const Moved moved = move_loops(steps, nest, machine);
+  if (!moved.loops && !moved.tiles) steps.restore(std::move(as_written));
 }
 
 /// Puts the values of integer variables that the loops tell in their place.

@@ -59,13 +59,13 @@ TEST(schedule_plain_loops, runs_an_innermost_loop_in_vectors) {
 }
 
 TEST(schedule_plain_loops, sums_into_scalars_of_a_loop_in_its_lanes) {
-  const auto product = program("A: T.Buffer((8, 16)), B: T.Buffer((16, 64)), C: T.Buffer((8, 64))",
-                               "for i, j in T.grid(8, 64):\n"
+  const auto columns = program("A: T.Buffer((16, 64)), B: T.Buffer((64,))",
+                               "for j in range(64):\n"
                                "    sum: T.float32 = T.float32(0)\n"
                                "    for k in range(16):\n"
-                               "        sum = sum + A[i, k] * B[k, j]\n"
-                               "    C[i, j] = sum");
-  const std::string text = scheduled(product);
+                               "        sum = sum + A[k, j]\n"
+                               "    B[j] = sum");
+  const std::string text = scheduled(columns);
   EXPECT_LT(text.find("for j_1 in T.vectorized(16)"), text.find("for k in range(16)")) << text;
   // Rows of B lie along the sum.
   const auto transposed =
@@ -197,6 +197,19 @@ TEST(schedule_plain_loops, tiles_a_product) {
   const std::string text = scheduled(func);
   EXPECT_TRUE(has(text, "T.unroll(")) << text;
   EXPECT_TRUE(has(text, "T.vectorized(8)")) << text;
+}
+
+TEST(schedule_plain_loops, tiles_a_product_that_is_summed_up_in_a_variable) {
+  const auto func = program(
+      "A: T.Buffer((40, 40)), B: T.Buffer((40, 40)), C: T.Buffer((40, 40)), D: T.Buffer((40, 40))",
+      "for i, j in T.grid(40, 40):\n"
+      "    sum: T.float32 = D[i, j]\n"
+      "    for k in range(40):\n"
+      "        sum = sum + A[i, k] * B[k, j]\n"
+      "    C[i, j] = T.max(sum, T.float32(0))");
+  const std::string text = scheduled(func);
+  EXPECT_TRUE(has(text, "T.unroll(")) << text;
+  EXPECT_TRUE(has(text, "sum[i_1_0 * 5")) << text;
 }
 
 TEST(schedule_plain_loops, runs_the_outermost_loop_that_may_on_several_threads) {

@@ -16,6 +16,7 @@ import pytest
 import loopsmith as ls
 
 FOLDER = Path(__file__).parent / "cuda_on_cpu"
+KERNEL_FLAGS = ["-std=c++17", "-O0", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing"]
 
 
 @cache
@@ -42,9 +43,20 @@ def has_cuda() -> bool:
     folder = tempfile.mkdtemp(prefix="cuda_on_cpu_")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     library = f"{folder}/libcuda_on_cpu.so"
-    command = ["g++", "-std=c++17", "-O1", "-fPIC", "-shared", "-o", library]
-    header = f'-DCUDA_ON_CPU_HEADER="{FOLDER / "kernels.h"}"'
-    subprocess.run([*command, header, str(FOLDER / "driver.cc"), "-ldl"], check=True)
+    header = shutil.copy(FOLDER / "kernels.h", folder)
+    # Each kernel includes the header: precompiled, it is half of the time of a kernel less.
+    subprocess.run(
+        ["g++", *KERNEL_FLAGS, "-w", "-x", "c++-header", "-o", f"{header}.gch", header], check=True
+    )
+    subprocess.run(
+        [
+            *("g++", "-std=c++17", "-O1", "-fPIC", "-shared", "-o", library),
+            f'-DCUDA_ON_CPU_HEADER="{header}"',
+            f'-DCUDA_ON_CPU_FLAGS="{" ".join(KERNEL_FLAGS)}"',
+            *(str(FOLDER / "driver.cc"), "-ldl"),
+        ],
+        check=True,
+    )
     os.environ["CUDA_ON_CPU_FOLDER"] = folder
     # What its compiler makes is a file of this folder, which another process does not have.
     os.environ["LOOPSMITH_KERNEL_CACHE"] = ""

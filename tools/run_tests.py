@@ -139,10 +139,11 @@ def unit(jobs: int) -> Counts:
 
 
 def python(jobs: int) -> Counts:
-    """Tests of the whole compiler, in Python."""
+    """Tests of the whole compiler, in Python: each file in one of as many processes as jobs."""
     report = REPORTS / "pytest.xml"
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "--durations=10", f"--junitxml={report}"]
+    command += ["--numprocesses", str(jobs), "--dist", "loadfile"]
     return read_junit(report, *run(command))
 
 

@@ -81,8 +81,7 @@ int nvrtcCompileProgram(Program* program, int, const char* const*) {
   }
   std::ofstream(stem + ".cc") << source << launchers;
   const std::string command =
-      "g++ -std=c++17 -O0 -fPIC -shared -ffp-contract=off -fno-strict-aliasing -o " + stem +
-      ".so " + stem + ".cc 2> " + stem + ".log";
+      "g++ " CUDA_ON_CPU_FLAGS " -shared -o " + stem + ".so " + stem + ".cc 2> " + stem + ".log";
   const int status = std::system(command.c_str());
   program->result = stem + ".so";
   program->log = read(stem + ".log");

@@ -50,7 +50,13 @@ _WORDS = {
 }
 """By the code of a refusal; several where programs have several of them."""
 
+_TAKE_SCOPES = (
+    *("cache_index", "cache_inplace", "cache_read", "cache_write", "read_at", "reindex_cache_read"),
+    *("reindex_cache_write", "set_scope", "write_at"),
+)
+
 _WORDS_OF_PRIMITIVES = {
+    **{(each, "name_is_known"): "The storage scope given is invalid" for each in _TAKE_SCOPES},
     ("annotate_buffer_access", "name_is_known"): "Invalid buffer type",
     ("annotate_buffer_access", "number_is_in_range"): "`buffer_index` is out of range; "
     "Invalid buffer index array",
@@ -61,7 +67,6 @@ _WORDS_OF_PRIMITIVES = {
     ("reorder", "bounds_are_independent"): "dependent on an inner loop in the new order",
     ("reorder_block_iter_var", "arguments_fit"): "reorder indices are invalid",
     ("reverse_compute_at", "number_is_in_range"): "Cannot find the insertion point",
-    ("set_scope", "name_is_known"): "The storage scope given is invalid",
     ("split", "arguments_fit"): "only one factor can be specified as -1 or none",
     ("split", "number_is_in_range"): "All the constant factors are required to be positive",
     ("storage_align", "number_is_in_range"): "the factor is required to be positive",

@@ -60,13 +60,26 @@ TEST_F(VectorizeLoops, asks_whether_any_lane_works_before_it_loads_for_all) {
 
 TEST_F(VectorizeLoops, evaluates_a_condition_on_memory_once) {
   const Stmt result =
-      vectorized(if_then(load(a, {i}) > f(0), store(a, f(1), {i}), store(a, f(2), {i})));
+      vectorized(if_then(load(a, {i}) > f(0), store(a, f(1), {i}), store(b, f(2), {i})));
   const auto* let = result.as<LetStmt>();
   ASSERT_TRUE(let);
   EXPECT_TRUE(same(let->value, load(a, {lanes}) > splat(f(0))));
   const Expr mask = let->var;
   EXPECT_TRUE(same(let->body, seq({masked_store(a, splat(f(1)), lanes, mask),
-                                   masked_store(a, splat(f(2)), lanes, !mask)})));
+                                   masked_store(b, splat(f(2)), lanes, !mask)})));
+}
+
+TEST_F(VectorizeLoops, stores_once_what_all_branches_store) {
+  const Expr first = load(a, {i}) > f(2), second = load(a, {i}) > f(0);
+  const auto put = [&](int value) { return store(b, f(value), {i}); };
+  const auto choose = [](const Expr& condition, const Expr& yes, const Expr& no) {
+    return make(Select{.condition = condition, .true_value = yes, .false_value = no});
+  };
+  const Expr wide = load(a, {lanes}) > splat(f(2));
+  const Expr inner = masked_load(a, lanes, !wide) > splat(f(0));
+  EXPECT_TRUE(
+      same(vectorized(if_then(first, put(1), if_then(second, put(2), put(3)))),
+           store(b, choose(wide, splat(f(1)), choose(inner, splat(f(2)), splat(f(3)))), {lanes})));
 }
 
 TEST_F(VectorizeLoops, loads_both_values_of_a_choice_under_masks) {

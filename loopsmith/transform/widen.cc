@@ -8,6 +8,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/clamped_loads.h"
 #include "loopsmith/transform/reduction_op.h"
+#include "loopsmith/transform/store_of_branches.h"
 #include "loopsmith/transform/vector_math.h"
 
 namespace loopsmith {
@@ -390,6 +391,7 @@ Stmt Widener::store(const BufferStore& node) {
 Stmt Widener::branch(const IfThenElse& node) {
   const Expr condition = widen(node.condition);
   if (!is_vector(condition)) return rewrite_.children(node);
+  if (const Stmt store = store_of_branches(node)) return rewrite_(store);
   // The condition is evaluated once: what follows may change what it reads.
   const Expr any = mask_.defined() ? Expr() : any_lane(condition);
   if (any.defined()) return masked(condition, node.then_case, node.else_case);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/rules/plain_loops/iteration_cost.h"
 
 namespace loopsmith::plain_loops {
@@ -14,6 +15,10 @@ bool adds_rows(const Schedule& schedule, LoopRV rows, LoopRV columns, const Mach
   const For& outer = schedule.get(rows);
   const For& inner = schedule.get(columns);
   if (inner.kind != ForKind::serial || !inner.body.is<BufferStore>()) return false;
+  // Rows of unlike lengths would give lanes loops of unlike lengths.
+  if (uses_variable(inner.min, outer.loop_var) || uses_variable(inner.extent, outer.loop_var)) {
+    return false;
+  }
   const Statement statement = statements_in(inner.body).at(0);
   const IterationCost cost = iteration_cost(statement, inner, machine);
   const double trips = trip_count(inner, nest_around(schedule, columns), machine);

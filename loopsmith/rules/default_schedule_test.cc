@@ -140,6 +140,15 @@ TEST(default_schedule, copies_rows_that_would_be_read_across_memory) {
   }
 }
 
+TEST(default_schedule, copies_rows_as_half_vectors_where_registers_are_few) {
+  CpuModel few = machine;
+  few.vector_bytes = 32;
+  few.vector_registers = 16;
+  const std::string text = script(with_default_schedule(product({2, 0}, {2, 1}, 64, 96, 8), few));
+  // Twelve sums, of 4 rows by 3 vectors; of 8 rows, two vectors would be too many.
+  EXPECT_NE(text.find("A_global = T.alloc_buffer((16, 8, 4))"), std::string::npos) << text;
+}
+
 TEST(default_schedule, copies_columns_that_lie_across_memory) {
   for (const auto& [n, m, l] : {std::tuple{64, 96, 8}, {67, 35, 9}}) {
     const auto func = checked(product({0, 2}, {1, 2}, n, m, l),

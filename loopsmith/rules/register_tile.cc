@@ -19,6 +19,10 @@ constexpr std::int64_t max_tile_vectors = 8;
 constexpr double cost_of_code = 0.012;
 constexpr std::int64_t max_points_for_small = std::int64_t{1} << 30;
 
+/// Rows are copied as vectors, or as half of one: that much less is a sum worth then.
+constexpr std::int64_t min_copied_rows = 4;
+constexpr double cost_of_half_copies = 0.1;
+
 /// The share of the work along an axis, in tiles of `size`, that is not beyond its end; less where
 /// there is a border, which takes code of its own.
 double covered(const std::optional<std::int64_t>& extent, std::int64_t size, double border) {
@@ -64,7 +68,10 @@ RegisterTile choose_register_tile(const Nest& nest, const std::optional<Axis>& r
           : max_tile_vectors;
   RegisterTile best{.lanes = lanes};
   double best_score = 0;
-  for (std::int64_t rows = copies_rows ? last_row : 1; rows <= last_row; ++rows) {
+  for (std::int64_t rows = 1; rows <= last_row; ++rows) {
+    const bool is_half = 2 * rows == last_row && rows >= min_copied_rows;
+    if (copies_rows && rows != last_row && !is_half) continue;
+    const double copied = copies_rows && is_half ? 1.0 - cost_of_half_copies : 1.0;
     for (std::int64_t vectors = 1; vectors <= last_vector; ++vectors) {
       if (rows * vectors + vectors + 1 > machine.vector_registers) continue;
       const auto sums = static_cast<double>(rows * vectors);
@@ -72,7 +79,7 @@ RegisterTile choose_register_tile(const Nest& nest, const std::optional<Axis>& r
           sums + 3.0 + 0.4 * static_cast<double>(rows) + 0.5 * static_cast<double>(vectors);
       const double compiled = is_small ? 1.0 - cost_of_code * sums : 1.0;
       // Fewer sums than this wait for each other.
-      const double score = compiled * sums / cost * std::min(1.0, sums / 10.0) *
+      const double score = compiled * copied * sums / cost * std::min(1.0, sums / 10.0) *
                            covered(row_extent, rows, 0.98) *
                            covered(vector_extent, vectors * lanes, is_small ? 0.93 : 0.98);
       if (score > best_score) {

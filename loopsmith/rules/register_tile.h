@@ -25,7 +25,7 @@ struct RegisterTile {
 std::optional<Axis> row_axis_of(const Nest& nest, const Axis& vector_axis);
 
 /// The tile whose accumulators fit the registers and that does most for what it loads; of a nest
-/// that is done soon, one with less code. Where rows are copied, they should be a vector.
+/// that is done soon, one with less code. Where rows are copied, they are a vector, or half of one.
 RegisterTile choose_register_tile(const Nest& nest, const std::optional<Axis>& row_axis,
                                   const Axis& vector_axis, std::int64_t lanes,
                                   const CpuModel& machine, bool copies_rows = false);

@@ -49,16 +49,47 @@ bool is_used_buffer(const Ref& ref, Role role) {
   return ref.is<Buffer>() && !is_definition(role);
 }
 
-void visit_before(const Ref& ref, Role role, NodeSet& seen,
-                  const std::function<bool(const Ref&)>& enter) {
-  // A buffer that was seen where it is used is still to be entered where it is defined.
-  const bool is_entered = !is_used_buffer(ref, role) && !is_empty(*ref.get());
-  if (is_entered && is_shared(*ref.get()) && !seen.add(ref.get())) return;
-  if (!enter(ref) || !is_entered) return;
-  deep_call([&] {
-    each_child(*ref.get(), [&](const Ref& child, Role r) { visit_before(child, r, seen, enter); });
-  });
-}
+/// A walk that visits parents first.
+class PreOrderWalk {
+ public:
+  explicit PreOrderWalk(const std::function<bool(const Ref&)>& enter) : enter_(enter) {}
+
+  void visit(const Ref& ref, Role role) {
+    const Object& node = *ref.get();
+    // A buffer that was seen where it is used is still to be entered where it is defined.
+    if (is_empty(node) || is_used_buffer(ref, role)) {
+      enter_(ref);
+    } else if ((!is_shared(node) || seen_.add(&node)) && enter_(ref)) {
+      if (static_cast<const char*>(__builtin_frame_address(0)) < stack_limit_) [[unlikely]] {
+        visit_far_inside(node);
+      } else {
+        visit_inside(node);
+      }
+    }
+  }
+
+ private:
+  void visit_inside(const Object& node) {
+    each_child(node, [&](const Ref& child, Role role) { visit(child, role); });
+  }
+  static const char* stack_limit() {
+    if (!detail::stack_limit) detail::find_stack_limit();
+    return detail::stack_limit;
+  }
+  /// On a new segment of stack.
+  void visit_far_inside(const Object& node) {
+    const char* outer_limit = stack_limit_;
+    deep_call([&] {
+      stack_limit_ = detail::stack_limit;
+      visit_inside(node);
+    });
+    stack_limit_ = outer_limit;
+  }
+
+  const std::function<bool(const Ref&)>& enter_;
+  NodeSet seen_;
+  const char* stack_limit_ = stack_limit();  ///< A copy: variables of a thread take time to find.
+};
 
 void visit_after(const Ref& ref, Role role, NodeSet& seen,
                  const std::function<void(const Ref&)>& visit) {
@@ -79,8 +110,7 @@ void for_each_child(const Object& node, const std::function<void(const Ref&, Rol
 }
 
 void pre_order_visit(const Ref& root, const std::function<bool(const Ref&)>& enter) {
-  NodeSet seen;
-  if (root.defined()) visit_before(root, Role::binds, seen, enter);
+  if (root.defined()) PreOrderWalk(enter).visit(root, Role::binds);
 }
 
 void post_order_visit(const Ref& root, const std::function<void(const Ref&)>& visit) {

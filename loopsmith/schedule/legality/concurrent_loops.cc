@@ -155,10 +155,11 @@ Handles<LoopRV> loops_of_its_axis(const Schedule& schedule, LoopRV handle) {
 }
 
 /// Why a loop over threads may not be inside another one over the same.
-std::optional<Refusal> sharing_conflict_of(const Schedule& schedule, LoopRV handle, OwnMemory&) {
+std::optional<Refusal> sharing_conflict_of(const Schedule& schedule, LoopRV handle,
+                                           OwnMemory& memory) {
   const For& loop = schedule.get(handle);
   for (const LoopRV around : loops_of_its_axis(schedule, handle)) {
-    if (may_share_out(schedule, around, handle)) continue;
+    if (may_share_out(schedule, around, handle, memory)) continue;
     return changed_results(
         threads_do_more_than_fill,
         {Argument(loop.loop_var->name), Argument(loop.thread_binding->thread_tag),

@@ -139,7 +139,7 @@ class LoopMemory {
   void find() {
     if (std::exchange(is_found_, true)) return;
     if (how_ == Concurrency::in_block_threads) {
-      alike = filled_identically(schedule_, loop_, shared);
+      alike = filled_identically(schedule_, loop_, shared, questions_);
     }
     memory = memory_of_nest(schedule_, nest, accesses, how_, questions_, alike);
   }

@@ -10,6 +10,7 @@
 #include "loopsmith/schedule/legality/concurrent_loops.h"
 #include "loopsmith/schedule/legality/dependence_cache.h"
 #include "loopsmith/schedule/legality/partial_results.h"
+#include "loopsmith/schedule/legality/private_memory.h"
 #include "loopsmith/schedule/legality/reassociation.h"
 #include "loopsmith/schedule/legality/recurrence_inputs.h"
 #include "loopsmith/schedule/legality/shared_tiles.h"
@@ -241,12 +242,13 @@ std::optional<Refusal> refuse_taken_axis(const Schedule& schedule, LoopRV loop,
     return Refusal{&thread_axis_is_free, {Argument(other), Argument(axis), Argument(loop)}};
   };
   const bool are_threads = is_thread_axis(thread_axis_of(axis));
+  OwnMemory memory(schedule);
   const NodeId node = schedule.node(loop);
   for (NodeId around = schedule.at(node).parent; around != no_node;
        around = schedule.at(around).parent) {
     if (!is_bound_to(schedule.as<For>(around), axis)) continue;
     const LoopRV outer = schedule.loop_at(around);
-    if (!are_threads || !may_share_out(schedule, outer, loop)) return refusal(outer);
+    if (!are_threads || !may_share_out(schedule, outer, loop, memory)) return refusal(outer);
   }
   std::vector<NodeId> open = {schedule.at(node).first_child};
   while (!open.empty()) {
@@ -257,7 +259,7 @@ std::optional<Refusal> refuse_taken_axis(const Schedule& schedule, LoopRV loop,
     open.push_back(schedule.at(inside).first_child);
     if (!is_bound_to(schedule.as<For>(inside), axis)) continue;
     const LoopRV inner = schedule.loop_at(inside);
-    if (!are_threads || !may_share_out(schedule, loop, inner)) return refusal(inner);
+    if (!are_threads || !may_share_out(schedule, loop, inner, memory)) return refusal(inner);
   }
   return {};
 }

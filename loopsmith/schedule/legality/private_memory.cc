@@ -121,17 +121,13 @@ Handles<LoopRV> loops_within(const Schedule& schedule, LoopRV loop, BlockRV bloc
   return inside;
 }
 
-}  // namespace
-
-bool writes_what_it_reads(const Schedule& schedule, LoopRV loop, const Ptr<Buffer>& buffer) {
-  const NodeId node = schedule.node(loop);
-  const NodeId owner = owner_of(schedule, node, buffer), scope = scope_of(schedule, node);
-  if (owner == no_node || !schedule.as<BlockRealize>(scope) || has_continue(schedule, loop)) {
-    return false;
-  }
+/// `writes_what_it_reads` of a buffer that node `owner` defines.
+bool writes_what_it_reads(const Schedule& schedule, LoopRV loop, const Ptr<Buffer>& buffer,
+                          NodeId owner, const BufferAccesses& uses) {
+  const NodeId node = schedule.node(loop), scope = scope_of(schedule, node);
+  if (!schedule.as<BlockRealize>(scope) || has_continue(schedule, loop)) return false;
   const Handles<BlockRV> readers = readers_of(schedule, scope, buffer);
   const Handles<BlockRV> writers = writers_of(schedule, scope, buffer);
-  const BufferAccesses uses = uses_of(schedule, owner, buffer);
   const auto is_in_block_inside = [&](NodeId use) {
     const auto is_around = [&](BlockRV block) {
       return is_inside(schedule, use, schedule.node(block)) &&
@@ -158,11 +154,19 @@ bool writes_what_it_reads(const Schedule& schedule, LoopRV loop, const Ptr<Buffe
   });
 }
 
+}  // namespace
+
+bool writes_what_it_reads(const Schedule& schedule, LoopRV loop, const Ptr<Buffer>& buffer) {
+  const NodeId owner = owner_of(schedule, schedule.node(loop), buffer);
+  return owner != no_node &&
+         writes_what_it_reads(schedule, loop, buffer, owner, uses_of(schedule, owner, buffer));
+}
+
 OwnMemory::Known& OwnMemory::known(NodeId owner, const Ptr<Buffer>& buffer) {
   const auto found = std::ranges::find_if(
       known_, [&](const Known& one) { return one.buffer == buffer.get() && one.owner == owner; });
   if (found != known_.end()) return *found;
-  return known_.emplace_back(Known{buffer.get(), owner, uses_of(schedule_, owner, buffer)});
+  return known_.emplace_front(Known{buffer.get(), owner, uses_of(schedule_, owner, buffer)});
 }
 
 const BufferAccesses& OwnMemory::uses(NodeId owner, const Ptr<Buffer>& buffer) {
@@ -187,11 +191,13 @@ bool OwnMemory::has_for_itself(LoopRV loop, const Ptr<Buffer>& buffer) {
   Known& memory = known(owner, buffer);
   if (!memory.is_own) {
     memory.inner = innermost_loop(memory);
-    memory.is_own = memory.inner != no_node &&
-                    writes_what_it_reads(schedule_, schedule_.loop_at(memory.inner), buffer);
+    memory.is_own =
+        memory.inner != no_node && writes_what_it_reads(schedule_, schedule_.loop_at(memory.inner),
+                                                        buffer, owner, memory.uses);
   }
   if (memory.inner == no_node || !is_inside(schedule_, memory.inner, node)) return false;
-  return *memory.is_own || (memory.inner != node && writes_what_it_reads(schedule_, loop, buffer));
+  return *memory.is_own || (memory.inner != node &&
+                            writes_what_it_reads(schedule_, loop, buffer, owner, memory.uses));
 }
 
 ElementAccesses OwnMemory::take_accesses(LoopRV loop, const ChangedAccesses* changed) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <deque>
+#include <forward_list>
 #include <optional>
 #include <span>
 
@@ -66,7 +66,7 @@ class OwnMemory {
   NodeId innermost_loop(const Known& known) const;
 
   const Schedule& schedule_;
-  std::deque<Known> known_;
+  std::forward_list<Known> known_;
   std::optional<Reading> last_;
 };
 

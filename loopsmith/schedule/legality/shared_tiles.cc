@@ -9,6 +9,7 @@
 #include "loopsmith/ir/stores_alike.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/legality/private_memory.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
 
@@ -57,11 +58,17 @@ bool is_on_the_way_of_all(const Schedule& schedule, NodeId node, LoopRV loop) {
 }
 
 /// True when threads wait for each other between the stores and what else uses the buffer.
-bool is_waited_for(const Schedule& schedule, const Ptr<Buffer>& buffer, LoopRV loop) {
-  const BufferAccesses uses = uses_of(schedule, schedule.node(loop), buffer);
+bool is_waited_for(const Schedule& schedule, const Ptr<Buffer>& buffer, LoopRV loop,
+                   OwnMemory& memory) {
+  const NodeId node = schedule.node(loop), owner = owner_of(schedule, node, buffer);
+  const BufferAccesses& uses = memory.uses(owner == no_node ? node : owner, buffer);
   if (!uses.by_indices_alone()) return false;
-  return std::ranges::all_of(uses.nodes, [&](NodeId a) {
-    return std::ranges::all_of(uses.nodes, [&](NodeId b) {
+  std::vector<NodeId> inside;
+  for (const NodeId use : uses.nodes) {
+    if (is_inside(schedule, use, node)) inside.push_back(use);
+  }
+  return std::ranges::all_of(inside, [&](NodeId a) {
+    return std::ranges::all_of(inside, [&](NodeId b) {
       if (a == b && !schedule.as<SeqStmt>(a)) return true;
       return is_on_the_way_of_all(schedule, common_ancestor(schedule, a, b), loop);
     });
@@ -77,18 +84,19 @@ bool have_the_same_extent(const For& a, const For& b) {
 }  // namespace
 
 std::vector<Ptr<Buffer>> filled_identically(const Schedule& schedule, LoopRV loop,
-                                            const std::vector<Ptr<Buffer>>& buffers) {
+                                            const std::vector<Ptr<Buffer>>& buffers,
+                                            OwnMemory& memory) {
   std::vector<Ptr<Buffer>> alike;
   for (const Ptr<Buffer>& buffer : buffers) {
     if (is_shared_by_threads(memory_scope(*buffer)) && stores_alike(schedule.get(loop), buffer) &&
-        is_waited_for(schedule, buffer, loop)) {
+        is_waited_for(schedule, buffer, loop, memory)) {
       alike.push_back(buffer);
     }
   }
   return alike;
 }
 
-bool may_share_out(const Schedule& schedule, LoopRV outer, LoopRV inner) {
+bool may_share_out(const Schedule& schedule, LoopRV outer, LoopRV inner, OwnMemory& memory) {
   const For& loop = schedule.get(inner);
   if (!have_the_same_extent(schedule.get(outer), loop)) return false;
   std::vector<Ptr<Buffer>> filled;
@@ -100,7 +108,8 @@ bool may_share_out(const Schedule& schedule, LoopRV outer, LoopRV inner) {
     stores_alone = stores_alone && !(call && !is_pure(call->value)) && !ref.is<While>();
     return stores_alone && !is_expr(*ref.get());
   });
-  return stores_alone && filled_identically(schedule, outer, filled).size() == filled.size();
+  return stores_alone &&
+         filled_identically(schedule, outer, filled, memory).size() == filled.size();
 }
 
 }  // namespace loopsmith

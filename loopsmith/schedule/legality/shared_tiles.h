@@ -7,6 +7,8 @@
 
 namespace loopsmith {
 
+class OwnMemory;
+
 /// Those of `buffers`, shared by the threads of a block, that all iterations of a loop over threads
 /// fill alike: each stores the same values into the same elements, and all of them come by wherever
 /// threads wait between a store and what else uses the buffer.
@@ -16,11 +18,12 @@ namespace loopsmith {
 /// use shared memory, so they go from store to use in step; what a thread reads after the n-th wait
 /// was stored before it, by whichever thread, and is what it stored itself.
 std::vector<Ptr<Buffer>> filled_identically(const Schedule& schedule, LoopRV loop,
-                                            const std::vector<Ptr<Buffer>>& buffers);
+                                            const std::vector<Ptr<Buffer>>& buffers,
+                                            OwnMemory& memory);
 
 /// True when iterations of `inner`, inside of `outer`, may be shared out to the threads that
 /// iterate over `outer`, in place of each doing all: what `inner` does is to store to buffers that
 /// the iterations of `outer` fill alike.
-bool may_share_out(const Schedule& schedule, LoopRV outer, LoopRV inner);
+bool may_share_out(const Schedule& schedule, LoopRV outer, LoopRV inner, OwnMemory& memory);
 
 }  // namespace loopsmith

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <deque>
+#include <forward_list>
 #include <numeric>
 #include <utility>
 
@@ -38,6 +38,11 @@ class EqualAtoms {
   EqualAtoms(const ElementAccesses& accesses, const ElementAccess& a, const ElementAccess& b,
              const Var& var, std::int64_t step)
       : accesses_(accesses), var_(var), step_(step == 0 ? 1 : std::abs(step)) {
+    for (std::size_t d = 0; d < a.indices.size(); ++d) {
+      if (!a.indices[d] || !b.indices[d]) continue;
+      is_found_ = outweighs_all(*a.indices[d], *b.indices[d]);
+      if (is_found_) return;
+    }
     for (std::size_t d = 0; d < a.indices.size() && !is_found_; ++d) {
       if (!a.indices[d] || !b.indices[d]) continue;
       if (add(*a.indices[d], *b.indices[d])) find_in(indices_.back());  // One often suffices.
@@ -67,6 +72,25 @@ class EqualAtoms {
     const auto variables = free_variables(term.inner);
     return std::ranges::any_of(
         variables, [&](const auto& variable) { return accesses_.inside.contains(variable.get()); });
+  }
+
+  /// The theorem at a glance: true when two indices are the same sum, in which the variable
+  /// outweighs all else that moves.
+  bool outweighs_all(const IndexForm& a, const IndexForm& b) {
+    if (a.terms.size() != b.terms.size() || a.constant != b.constant) return false;
+    const IndexTerm* own = nullptr;
+    __int128 lighter = 0;
+    for (std::size_t i = 0; i < a.terms.size(); ++i) {
+      const IndexTerm& term = a.terms[i];
+      if (!same_term(term, b.terms[i])) return false;
+      if (term.atom.get() == &var_) {
+        own = &term;
+      } else if (term.kind != IndexTerm::Kind::variable || is_inner(term)) {
+        if (!term.is_bounded) return false;
+        lighter += magnitude(term.coefficient) * (static_cast<__int128>(term.max) - term.min);
+      }
+    }
+    return own && weight(*own) > lighter;
   }
 
   /// Takes note of two indices, unless they share nothing that moves, or differ by what is not
@@ -175,7 +199,7 @@ class EqualAtoms {
         }
         joined_.insert(high->atom.get());
         if (auto number = accesses_.forms.read(high->inner)) {
-          const IndexForm& kept = numbers_.emplace_back(*std::move(number));
+          const IndexForm& kept = numbers_.emplace_front(*std::move(number));
           add(kept, kept);
           return true;
         }
@@ -189,7 +213,8 @@ class EqualAtoms {
   std::int64_t step_;
   std::vector<Index> indices_;
   std::vector<const IndexTerm*> known_;
-  std::deque<IndexForm> numbers_;  ///< Those that digits were joined to; indices refer to them.
+  /// Those that digits were joined to; indices refer to them.
+  std::forward_list<IndexForm> numbers_;
   std::unordered_set<const Object*> joined_;
   bool is_found_ = false;
 };

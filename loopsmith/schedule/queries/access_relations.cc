@@ -236,6 +236,23 @@ class Collector {
     group_ = outer;
   }
 
+  /// `x // n`, or `x % n` where the buffer has n elements there, of a variable n that stays: an
+  /// atom, by 0, that together with the other tells x, since an access means that n is positive.
+  std::optional<IndexForm> digit_by_size(const Expr& index, const Expr& extent) const {
+    const auto* quotient = index.as<FloorDiv>();
+    const auto* remainder = index.as<FloorMod>();
+    if (!quotient && !remainder) return {};
+    const Expr& by = quotient ? quotient->b : remainder->b;
+    const bool stays =
+        by.is<Var>() && !found_.inside.contains(by.get()) && !found_.forms.uses_bound(by);
+    if (!stays || (remainder && !extent.same_as(by))) return {};
+    IndexTerm digit{.inner = found_.forms(quotient ? quotient->a : remainder->a), .by = 0};
+    digit.kind = quotient ? IndexTerm::Kind::quotient : IndexTerm::Kind::remainder;
+    digit.atom = quotient ? Expr(make(FloorDiv{.a = digit.inner, .b = by}))
+                          : Expr(make(FloorMod{.a = digit.inner, .b = by}));
+    return IndexForm{.terms = {std::move(digit)}};
+  }
+
   static bool is_opaque(const Call& call) { return !call.op.is_pure(); }
 
   void add(const Buffer& buffer, const std::vector<Expr>& indices, bool is_write) {
@@ -249,7 +266,11 @@ class Collector {
     access.is_write = is_write;
     access.group = group_.has(buffer, indices) ? group_.reduction : nullptr;
     access.indices.reserve(indices.size());
-    for (const Expr& index : indices) access.indices.push_back(found_.forms.read(index));
+    for (std::size_t d = 0; d < indices.size(); ++d) {
+      auto form = found_.forms.read(indices[d]);
+      const bool is_digit = !form && d < buffer.shape.size();
+      access.indices.push_back(is_digit ? digit_by_size(indices[d], buffer.shape[d]) : form);
+    }
   }
 
   ElementAccesses& found_;

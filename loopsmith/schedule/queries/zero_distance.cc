@@ -180,12 +180,18 @@ class EqualAtoms {
                                [&](const IndexTerm* known) { return is_same_atom(*known, term); });
   }
 
+  /// True when x // c and x % c have one c, a number or a variable.
+  static bool are_by_the_same(const IndexTerm& high, const IndexTerm& low) {
+    if (high.by != low.by) return false;
+    return high.by != 0 || high.atom.as<FloorDiv>()->b.same_as(low.atom.as<FloorMod>()->b);
+  }
+
   /// True when `low`, x % c, is number % c: the number is x, or x % (c * k).
   static bool has_digit(const Expr& number, const IndexTerm& low) {
     if (structural_equal(number, low.inner)) return true;
     const auto* remainder = number.as<FloorMod>();
     const std::int64_t* by = remainder ? as_int(remainder->b) : nullptr;
-    return by && *by % low.by == 0 && structural_equal(remainder->a, low.inner);
+    return by && low.by != 0 && *by % low.by == 0 && structural_equal(remainder->a, low.inner);
   }
 
   /// x // c and x % c make x, whose own atoms are then asked; true when there is such an x.
@@ -193,7 +199,7 @@ class EqualAtoms {
     for (const IndexTerm* high : known_) {
       if (high->kind != IndexTerm::Kind::quotient || joined_.contains(high->atom.get())) continue;
       for (const IndexTerm* low : known_) {
-        if (low->kind != IndexTerm::Kind::remainder || low->by != high->by ||
+        if (low->kind != IndexTerm::Kind::remainder || !are_by_the_same(*high, *low) ||
             !has_digit(high->inner, *low)) {
           continue;
         }

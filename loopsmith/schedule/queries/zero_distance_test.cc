@@ -67,6 +67,27 @@ TEST(zero_distance, holds_where_one_dimension_tells_and_others_are_unknown) {
   EXPECT_FALSE(are_told_apart("i * i, j", "i * i, k"));
 }
 
+TEST(zero_distance, holds_where_digits_by_a_size_are_told) {
+  const auto may_be_parallel = [](const std::string& extent, const std::string& index) {
+    const auto func = program("a: T.handle", R"(
+n = T.int32()
+m = T.int32()
+A = T.match_buffer(a, (n, )" + extent + R"(), "int32")
+for f in range(n * m):
+    A[)" + index + R"(] = f
+)");
+    Schedule sch(func);
+    return parallel.can_apply(sch, {.loop = get_loop(sch, "f")});
+  };
+  EXPECT_TRUE(may_be_parallel("m", "f // m, f % m"));
+  EXPECT_TRUE(may_be_parallel("m", "(f + 3) // m, (f + 3) % m"));
+  EXPECT_FALSE(may_be_parallel("m", "(f + 3) // m, f % m"));
+  EXPECT_FALSE(may_be_parallel("m", "f // n, f % m"));
+  EXPECT_FALSE(may_be_parallel("m", "f // m, 0"));
+  // Without elements there, m may be 0.
+  EXPECT_FALSE(may_be_parallel("m + 1", "f // m, f % m"));
+}
+
 TEST(zero_distance, takes_what_is_fixed_around_for_equal) {
   EXPECT_TRUE(are_told_apart("m + i, j", "m + i, k"));
   EXPECT_FALSE(are_told_apart("m + i, j", "i, k"));

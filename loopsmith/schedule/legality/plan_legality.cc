@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/ir/live_values.h"
 #include "loopsmith/ir/thread_axis.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/atomic_updates.h"
 #include "loopsmith/schedule/legality/common_updates.h"
 #include "loopsmith/schedule/legality/concurrent_loops.h"
@@ -16,6 +18,7 @@
 #include "loopsmith/schedule/legality/shared_tiles.h"
 #include "loopsmith/schedule/legality/statement_order.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/buffer_accesses.h"
 #include "loopsmith/schedule/queries/jumps.h"
 #include "loopsmith/schedule/queries/path_condition.h"
 
@@ -181,6 +184,35 @@ std::optional<Refusal> refuse_by_order(const Schedule& schedule, PrivatizePlan& 
   return {};
 }
 
+namespace {
+
+constexpr ResultChange kept_value_is_set{
+    LegalityQuestion::cover, false,
+    "iterations of loop {} may keep what {} holds, which nothing is certain to set before",
+    "store to it before the loop"};
+
+/// True when a loop stores to a variable under conditions, and what reads it first `after` the step
+/// may find that nothing has set it: parts of a scan hand on what the loop leaves alone.
+bool may_keep_nothing(const Schedule& schedule, LoopRV loop, const Ptr<Buffer>& buffer,
+                      const Schedule& after) {
+  const NodeId owner = owner_of(schedule, schedule.node(loop), buffer);
+  const auto* realize = owner == no_node ? nullptr : after.as<BlockRealize>(owner);
+  if (!realize || !has_one_element(*buffer)) return false;
+  bool is_conditional = false;
+  pre_order_visit(schedule.get(loop).body, [&](const Ref& ref) {
+    if (!ref.is<IfThenElse>()) return !is_expr(*ref.get());
+    pre_order_visit(ref, [&](const Ref& inner) {
+      const auto* store = inner.as<BufferStore>();
+      is_conditional = is_conditional || (store && store->buffer.same_as(buffer));
+      return !is_conditional;
+    });
+    return false;
+  });
+  return is_conditional && is_live_before(realize->block->body, buffer);
+}
+
+}  // namespace
+
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, ParallelScanPlan& plan) {
   if (const auto changed = changed_input(plan.recurrence, plan.stores)) {
     return changed_results(recurrence_inputs_stay,
@@ -188,6 +220,12 @@ std::optional<Refusal> refuse_by_order(const Schedule& schedule, ParallelScanPla
   }
   Schedule after = schedule.snapshot();
   const Handles<LoopRV> loops = cut_into_parts(after, plan);
+  for (const CarriedValue& carried : plan.recurrence.carried) {
+    if (may_keep_nothing(schedule, plan.loop, carried.buffer, after)) {
+      return changed_results(kept_value_is_set,
+                             {Argument(plan.loop), Argument(carried.buffer->name)});
+    }
+  }
   for (const LoopRV each : {loops[0], loops[2]}) {
     if (auto refusal = parallel.refusal_of(after, {.loop = each})) {
       return in_terms_of(plan.loop, *std::move(refusal));

@@ -152,6 +152,25 @@ for i in range(100):
   }
 }
 
+TEST(parallel_scan, refuses_to_keep_what_nothing_has_set) {
+  const auto scan_of = [](const char* start) {
+    Schedule sch(program(sums, fmt::format(R"(
+t = T.alloc_buffer((1,), "int32")
+{}
+for i in range(100):
+    if A[i] > 1000:
+        t[0] = A[i]
+    B[i] = A[i]
+)",
+                                           start)));
+    return error_of([&] { parallel_scan(sch, get_loop(sch, "i"), 32); });
+  };
+  EXPECT_EQ(scan_of("B[0] = 0"),
+            "step_keeps_results: parallel_scan: results may change: iterations of loop i may keep "
+            "what t holds, which nothing is certain to set before");
+  EXPECT_EQ(scan_of("t[0] = 0"), "");
+}
+
 TEST(parallel_scan, takes_what_is_linear_in_another_ring) {
   expect_scan(sums, "for i in range(100):\n    B[i + 1] = T.max(T.min(B[i], A[i]), A[i] - 7)\n");
   expect_scan(sums, "for i in range(100):\n    B[i + 1] = (B[i] & A[i]) ^ (A[i] | 5)\n");

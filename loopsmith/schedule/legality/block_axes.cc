@@ -119,7 +119,10 @@ bool axes_tell(const Schedule& schedule, BlockRV block, std::vector<Expr> axes,
   for (const LoopRV loop : moving) space.inside.insert(schedule.get(loop).loop_var.get());
   for (Expr& axis : axes) axis = without_cast(schedule, block, axis);
   ElementAccess instance;
-  for (const Expr& value : join_radix_terms(std::move(axes))) {
+  // An instance has values of its axes: no domain is empty.
+  std::vector<Expr> extents;
+  for (const auto& axis : schedule.get(block).iter_vars) extents.push_back(axis->dom->extent);
+  for (const Expr& value : join_radix_terms(std::move(axes), extents)) {
     instance.indices.push_back(space.forms.read(value));
   }
   std::erase(instance.indices, std::nullopt);

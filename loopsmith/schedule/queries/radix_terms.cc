@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/queries/radix_terms.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "loopsmith/arith/analyzer.h"
@@ -35,11 +36,20 @@ Expr joined(const Expr& value, const Expr& x, const Expr& m) {
   return is_digit ? Expr(quotient->a) : Expr();
 }
 
+/// True for a number above 0, one of `positive`, and a product of such.
+bool is_positive(const Expr& m, std::span<const Expr> positive) {
+  if (const std::int64_t* number = as_int(m)) return *number > 0;
+  const auto is_it = [&](const Expr& each) { return are_proved_equal(each, m); };
+  if (std::ranges::any_of(positive, is_it)) return true;
+  const auto* product = m.as<Mul>();
+  return product && is_positive(product->a, positive) && is_positive(product->b, positive);
+}
+
 /// Takes one pair of digits for the value that they make; false when there is none.
-bool join_one(std::vector<Expr>& values) {
+bool join_one(std::vector<Expr>& values, std::span<const Expr> positive) {
   for (std::size_t low = 0; low < values.size(); ++low) {
     const auto* remainder = values[low].as<FloorMod>();
-    if (!remainder) continue;
+    if (!remainder || !is_positive(remainder->b, positive)) continue;
     for (std::size_t high = 0; high < values.size(); ++high) {
       const Expr made = joined(values[high], remainder->a, remainder->b);
       if (!made.defined()) continue;
@@ -53,8 +63,8 @@ bool join_one(std::vector<Expr>& values) {
 
 }  // namespace
 
-std::vector<Expr> join_radix_terms(std::vector<Expr> values) {
-  while (join_one(values)) {
+std::vector<Expr> join_radix_terms(std::vector<Expr> values, std::span<const Expr> positive) {
+  while (join_one(values, positive)) {
   }
   return values;
 }

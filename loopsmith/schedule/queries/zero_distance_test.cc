@@ -88,6 +88,22 @@ for f in range(n * m):
   EXPECT_FALSE(may_be_parallel("m + 1", "f // m, f % m"));
 }
 
+TEST(zero_distance, tells_digits_of_axes_where_their_base_is_positive) {
+  const auto may_be_parallel = [](const std::string& extent) {
+    Schedule sch(program(R"(m: T.int32, A: T.Buffer((64, 64), "int32"))", R"(
+for f in range(8):
+    with T.block("A"):
+        vi = T.axis.spatial(64, f // m)
+        vj = T.axis.spatial()" + extent + R"(, f % m)
+        A[vi, vj] = A[vi, vj] * 2 + 1
+)"));
+    return parallel.can_apply(sch, {.loop = get_loop(sch, "f")});
+  };
+  EXPECT_TRUE(may_be_parallel("m"));
+  // All iterations update one element where m is 0.
+  EXPECT_FALSE(may_be_parallel("64"));
+}
+
 TEST(zero_distance, takes_what_is_fixed_around_for_equal) {
   EXPECT_TRUE(are_told_apart("m + i, j", "m + i, k"));
   EXPECT_FALSE(are_told_apart("m + i, j", "i, k"));

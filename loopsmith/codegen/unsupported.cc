@@ -34,11 +34,6 @@ constexpr Advice advice[] = {
     {"masked_load", "load with a predicate: A.vload([i], predicate=...)"},
 };
 
-[[noreturn]] void refuse_thread(const Span& span, std::string_view what, std::string_view thread) {
-  fail(ErrorKind::lower, "thread_on_cpu", hint("build for a GPU, or make the loop parallel"), span,
-       "{} is bound to {}, which a CPU does not have", what, thread);
-}
-
 }  // namespace
 
 void refuse_call(const Call& call, std::string_view target) {
@@ -65,9 +60,10 @@ void require_atomic(const Call& call) {
 }
 
 void require_no_thread(const For& loop) {
-  if (loop.kind != ForKind::thread_binding) return;
-  refuse_thread(loop.span, fmt::format("loop {}", loop.loop_var->name),
-                loop.thread_binding ? loop.thread_binding->thread_tag : "a thread");
+  require(loop.kind != ForKind::thread_binding, ErrorKind::lower, "thread_on_cpu",
+          hint("build for a GPU, or make the loop parallel"), loop.span,
+          "loop {} is bound to {}, which a CPU does not have", loop.loop_var->name,
+          loop.thread_binding ? loop.thread_binding->thread_tag : "a thread");
 }
 
 void require_few_loops(const For& loop, int depth) {
@@ -76,12 +72,6 @@ void require_few_loops(const For& loop, int depth) {
           hint("fuse loops, or unroll the inner ones"),
           "loop {} is inside {} others, more than code is generated for", loop.loop_var->name,
           max_nested_loops);
-}
-
-void require_no_thread(const AttrStmt& attribute) {
-  const auto* axis = attribute.node.as<IterVar>();
-  if (!axis || attribute.attr_key != "thread_extent") return;
-  refuse_thread(attribute.span, axis->var->name, axis->thread_tag);
 }
 
 }  // namespace loopsmith

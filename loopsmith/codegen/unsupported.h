@@ -19,7 +19,4 @@ void require_no_thread(const For& loop);
 /// Throws unless code is generated for a loop inside so many others.
 void require_few_loops(const For& loop, int depth);
 
-/// Throws an error of kind `lower` for an attribute that launches threads of a GPU.
-void require_no_thread(const AttrStmt& attribute);
-
 }  // namespace loopsmith

@@ -53,8 +53,7 @@ class Spreader {
       return is_common(assertion->condition) ? around(*assertion) : for_each_thread(stmt);
     }
     if (const auto* attribute = stmt.as<AttrStmt>()) {
-      const bool is_shared = is_common(attribute->value) && !attribute->node.is<IterVar>();
-      return is_shared ? around(*attribute) : for_each_thread(stmt);
+      return is_common(attribute->value) ? around(*attribute) : for_each_thread(stmt);
     }
     if (const auto* allocate = stmt.as<Allocate>()) {
       const Stmt made = with_threads(*allocate);
@@ -173,17 +172,6 @@ Ptr<PrimFunc> inject_virtual_threads(const Ptr<PrimFunc>& func) {
   rewrite.on<For>([&](const For& loop) -> Stmt {
     const Ptr<For> inner = rewrite.children(loop);
     return is_virtual(loop.thread_binding) ? without_threads(*inner) : inner;
-  });
-  rewrite.on<AttrStmt>([&](const AttrStmt& attribute) -> Stmt {
-    const Ptr<AttrStmt> inner = rewrite.children(attribute);
-    const Ptr<IterVar> thread = Ptr<IterVar>::from(attribute.node);
-    if (!is_virtual(thread)) return inner;
-    const DataType type = thread->var->dtype;
-    return without_threads(For{.loop_var = thread->var,
-                               .min = int_imm(type, 0),
-                               .extent = cast(type, attribute.value),
-                               .step = int_imm(type, 1),
-                               .body = inner->body});
   });
   return rewrite.body_of(func);
 }

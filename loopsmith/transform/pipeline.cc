@@ -52,6 +52,8 @@ Ptr<PrimFunc> fix_vscale(const Ptr<PrimFunc>& func, int vector_bits) {
 constexpr Pass lowering[] = {
     // First: how long loops and vectors are, all others may ask.
     {"fix_vscale", run_with<&LowerOptions::vector_bits, fix_vscale>, Form::scheduled},
+    // Before anything asks for threads.
+    {"loops_of_launches", run<loops_of_launches>, Form::scheduled},
     // Early: what is one statement now may become several, or none.
     {"mark_stages", run<mark_stages>, Form::scheduled},
     // While blocks say what a reduction combines, and how. Threads before others.

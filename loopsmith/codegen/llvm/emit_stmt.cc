@@ -84,7 +84,6 @@ void Emitter::check_assertion(const AssertStmt& assertion) {
 }
 
 void Emitter::attribute(const AttrStmt& attribute) {
-  require_no_thread(attribute);
   if (attribute.attr_key == profile_key) return timed(attribute);
   const auto* buffer = attribute.node.as<Buffer>();
   if (attribute.attr_key != "nontemporal" || !buffer) return statement(attribute.body);

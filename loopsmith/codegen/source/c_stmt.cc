@@ -154,7 +154,6 @@ void CWriter::new_statement(const Stmt& stmt) {
       return;
     case kind_of<LetStmt>: return let(static_cast<const LetStmt&>(node));
     case kind_of<AttrStmt>:
-      require_no_thread(static_cast<const AttrStmt&>(node));
       if (static_cast<const AttrStmt&>(node).attr_key == async_scope) {
         return start_copies(static_cast<const AttrStmt&>(node));
       }

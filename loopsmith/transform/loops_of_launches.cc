@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/transform/loops_of_launches.h"
+
+#include <unordered_set>
+
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/thread_axis.h"
+#include "loopsmith/ir/walk.h"
+
+namespace loopsmith {
+
+Ptr<PrimFunc> loops_of_launches(const Ptr<PrimFunc>& func) {
+  std::unordered_set<const Object*> bound;  // Variables of launches: several may be of one.
+  Rewriter rewrite;
+  rewrite.on<AttrStmt>([&](const AttrStmt& node) -> Stmt {
+    const Ptr<IterVar> axis = Ptr<IterVar>::from(node.node);
+    if (!axis || (node.attr_key != "thread_extent" && node.attr_key != "virtual_thread")) {
+      return rewrite.children(node);
+    }
+    const DataType type = axis->var->dtype;
+    Stmt body = rewrite(node.body);
+    Ptr<Var> thread = axis->var;
+    if (!bound.insert(thread.get()).second) {
+      thread = var(thread->name, type);
+      body = substitute(body, {{axis->var, thread}});
+    }
+    return make(For{.loop_var = thread,
+                    .min = axis->dom ? axis->dom->min : zero_of(type),
+                    .extent = cast(type, node.value),
+                    .step = int_imm(type, 1),
+                    .kind = ForKind::thread_binding,
+                    .thread_binding = axis,
+                    .body = std::move(body)});
+  });
+  return rewrite.body_of(func);
+}
+
+}  // namespace loopsmith

@@ -273,9 +273,10 @@ bool is_bound_to(const For* loop, std::string_view axis) {
 }
 
 /// Refuses a thread axis that a loop around or inside the loop has, unless the threads share out
-/// what the inner of the two does.
+/// what the inner of the two does. `vthread` is no axis: each loop has virtual threads of its own.
 std::optional<Refusal> refuse_taken_axis(const Schedule& schedule, LoopRV loop,
                                          const std::string& axis) {
+  if (axis == "vthread") return {};
   const auto refusal = [&](LoopRV other) {
     return Refusal{&thread_axis_is_free, {Argument(other), Argument(axis), Argument(loop)}};
   };

@@ -109,6 +109,15 @@ TEST(thread_axes, are_of_one_loop_in_a_nest) {
   EXPECT_FALSE(bind.can_apply(sch, {.loop = i, .thread_axis = "threadIdx.x"}));
 }
 
+TEST(thread_axes, virtual_threads_without_a_dimension_may_nest) {
+  const auto func = blur();
+  Schedule sch(func);
+  const auto [i, j] = get_loops(sch, get_block(sch, "D")).take<2>();
+  bind(sch, i, "vthread");
+  bind(sch, j, "vthread");
+  expect_result(sch, func);
+}
+
 TEST(thread_memory, may_be_local_inside) {
   const auto func = blur();
   Schedule sch(func);

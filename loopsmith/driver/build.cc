@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/driver/build.h"
 
+#include <fmt/ranges.h>
+
 #include "loopsmith/codegen/entry_symbol.h"
 #include "loopsmith/codegen/llvm/loader.h"
 #include "loopsmith/codegen/profile_symbol.h"
@@ -36,22 +38,11 @@
 namespace loopsmith {
 namespace {
 
-std::int32_t refuse(ls_context* context, const char* why) {
-  const ls_error error = {.code = LS_ASSERTION, .parameter = -1, .dimension = -1, .message = why};
-  return context->fail(context, &error);
-}
-
-/// In place of code for another machine.
-std::int32_t refuse_machine(ls_context* context, const ls_argument*) {
-  return refuse(context, "the code is for another machine: export it, and run it there");
-}
-
-/// In place of code for another processor of this architecture.
-std::int32_t refuse_processor(ls_context* context, const ls_argument*) {
-  return refuse(context,
-                "the code is for a processor with instructions that this machine's does not have: "
-                "export it, and run it there, or build it for llvm -mcpu=native");
-}
+constexpr std::string_view for_another_machine =
+    "the code is for another machine: export it, and run it there";
+constexpr std::string_view for_another_processor =
+    "the code is for a processor with instructions that this machine's does not have: export it, "
+    "and run it there, or build it for llvm -mcpu=native";
 
 std::string tir_text(const CodeRequest& request) {
   std::string text;
@@ -178,15 +169,21 @@ Module build_functions(const std::vector<Ptr<PrimFunc>>& functions, const Target
     request.helpers.push_back(lower_known(func, target, options));
   }
   std::vector<CompiledFunction> compiled;
-  const bool is_of_machine = back_end.foreign_triple(target).empty();
-  if (!is_of_machine || !back_end.has_instructions_of(target)) {
+  const auto refused = [&](std::string_view why) {
     for (const Ptr<PrimFunc>& func : request.functions) {
-      compiled.push_back({.signature = signature_of(*func),
-                          .address = is_of_machine ? refuse_processor : refuse_machine});
+      compiled.push_back({.signature = signature_of(*func), .refusal = std::string(why)});
     }
     return Module(std::move(compiled), options.runtime, sources_of(request, back_end));
-  }
+  };
+  if (!back_end.foreign_triple(target).empty()) return refused(for_another_machine);
+  if (!back_end.has_instructions_of(target)) return refused(for_another_processor);
   const std::shared_ptr<const LoadedObject> code = loaded_code(request, back_end);
+  if (!code->missing().empty()) {
+    return refused(
+        fmt::format("this process has no function {}: load the library that has it, and "
+                    "build again, or export the code, and link it there",
+                    fmt::join(code->missing(), ", ")));
+  }
   const auto program = device_program(request);
   RuntimeOptions runtime = options.runtime;
   if (program) runtime.call_host = launcher(program, runtime.call_host);

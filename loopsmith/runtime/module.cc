@@ -70,7 +70,8 @@ struct Module::State {
     if (!options.pool) options.pool = ThreadPool::shared();
     check(!functions.empty(), "Module", "a module without functions");
     for (std::size_t i = 0; i < functions.size(); ++i) {
-      check(functions[i].address != nullptr, "Module", "{} has no address", name(i));
+      const bool may_run = functions[i].address != nullptr;
+      check(may_run || !functions[i].refusal.empty(), "Module", "{} has no address", name(i));
       for (std::size_t j = 0; j < i; ++j) {
         require(name(i) != name(j), "function_name_is_unique", hint("rename one of them"),
                 "module: two functions are called {}", name(i));
@@ -225,6 +226,13 @@ void Function::call_on_device(std::span<const CallArgument> arguments) const {
 }
 
 void Function::run(std::span<const CallArgument> arguments) const {
+  if (!function_->address) [[unlikely]] {
+    raise({.code = LS_ASSERTION,
+           .parameter = -1,
+           .dimension = -1,
+           .signature = &function_->signature.c_view(),
+           .message = function_->refusal.c_str()});
+  }
   ls_context* context = module_.context();
   const std::int32_t status = function_->address(context, arguments.data());
   if (status == LS_OK) [[likely]]

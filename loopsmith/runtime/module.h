@@ -22,6 +22,7 @@ struct LoopCounters;
 struct CompiledFunction {
   Signature signature;
   ls_packed_function address = nullptr;
+  std::string refusal = {};                    ///< Without an address: why it does not run here.
   std::shared_ptr<const void> code = nullptr;  ///< Keeps the function's code in memory.
   double flops = 0;                            ///< Of one call, where known.
   double bytes = 0;  ///< Read and written at least by one call, where known.

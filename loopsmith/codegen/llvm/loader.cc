@@ -52,7 +52,7 @@ struct LoadedObject::Contents {
       void* address = find_in_us(name);
       if (!address) address = dlsym(RTLD_DEFAULT, name.c_str());
       if (!address) missing.push_back(name);
-      // With an address, so that all missing ones are found; nothing runs then.
+      // With an address, so that all missing ones are found; nothing of the object runs then.
       return {address ? llvm::pointerToJITTargetAddress(address) : llvm::JITTargetAddress{1},
               llvm::JITSymbolFlags::Exported};
     }
@@ -77,9 +77,6 @@ LoadedObject::LoadedObject(std::span<const char> object, const std::vector<std::
           "load: this is no object file of this machine");
   const auto loaded = contents_->linker.loadObject(**file);
   contents_->linker.resolveRelocations();
-  require(contents_->symbols.missing.empty(), "missing_symbol",
-          hint("load the library that has it into the process first"),
-          "load: this process has no function {}", fmt::join(contents_->symbols.missing, ", "));
   check(!contents_->linker.hasError(), "load_object", "{}",
         std::string_view(contents_->linker.getErrorString()));
   std::string error;
@@ -96,7 +93,14 @@ bool wants_names_for_perf() {
   return files.map || files.dump;
 }
 
+const std::vector<std::string>& LoadedObject::missing() const {
+  return contents_->symbols.missing;
+}
+
 void* LoadedObject::find(const std::string& symbol) const {
+  require(missing().empty(), "missing_symbol",
+          hint("load the library that has it into the process first"),
+          "load: this process has no function {}", fmt::join(missing(), ", "));
   return reinterpret_cast<void*>(contents_->linker.getSymbol(symbol).getAddress());
 }
 

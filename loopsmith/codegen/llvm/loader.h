@@ -12,13 +12,16 @@ namespace loopsmith {
 class LoadedObject {
  public:
   /// `loops`: by the lines of the object's table of lines, the name of the loop that a line is in.
-  /// Throws a UserError that names the symbols which are missing.
   explicit LoadedObject(std::span<const char> object, const std::vector<std::string>& loops = {});
   ~LoadedObject();
   LoadedObject(LoadedObject&&) noexcept;
   LoadedObject& operator=(LoadedObject&&) noexcept;
 
-  /// The address of a symbol of the object; null when it has none of that name.
+  /// What it calls and the process does not have.
+  const std::vector<std::string>& missing() const;
+
+  /// The address of a symbol of the object; null when it has none of that name. Throws a UserError
+  /// where something is missing.
   void* find(const std::string& symbol) const;
 
  private:

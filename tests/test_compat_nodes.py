@@ -230,8 +230,8 @@ def test_scripts_take_options_of_text(tvm: Any) -> None:
         A[0] = 1
 
     assert main.script(show_meta=True, verbose_expr=False) == main.script()
-    with pytest.raises(loopsmith.compat.MissingName, match="tir_prefix='X'"):
-        main.script(tir_prefix="X")
+    with pytest.raises(loopsmith.compat.MissingName, match="int_dtype='int64'"):
+        main.script(int_dtype="int64")
     with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         main.script(colour=True)
     with pytest.raises(TypeError, match="specialize"):

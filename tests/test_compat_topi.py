@@ -296,3 +296,17 @@ def test_the_place_of_the_largest_of_all_elements(tvm: Any) -> None:
     np.testing.assert_array_equal(ls.build([data, found])(x), x.argmin(1))
     with pytest.raises(ValueError, match="argmin: 2 axes are given: name one, or none for all"):
         tvm.topi.argmin(data, axis=(0, 1))
+
+
+def test_slices_may_have_ends_that_are_sizes(tvm: Any) -> None:
+    n, m = tvm.te.var("n"), tvm.te.var("m")
+    A = tvm.te.placeholder((n, 6), name="A")
+    part = tvm.topi.strided_slice(A, [1, 0], [m, 2**31 - 1], [2, 1])
+    built = tvm.build(tvm.te.create_schedule(part.op), [A, part, m])
+    x, y = RNG.random((9, 6), np.float32), np.zeros((4, 6), np.float32)
+    built(x, y, 8)
+    np.testing.assert_array_equal(y, x[1:8:2])
+    last = tvm.topi.strided_slice(A, [-3, 1], [-1, 5], [1, 3])
+    assert [int(extent) for extent in last.shape] == [2, 2]
+    with pytest.raises(ValueError, match="strided_slice: of an axis of extent n, steps are 1 or"):
+        tvm.topi.strided_slice(A, [m], [0], [-1])

@@ -360,3 +360,95 @@ def test_neighbours_of_channels_norm_them(tvm: Any) -> None:
 def test_what_is_not_provided_is_refused(tvm: Any, call: Any, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         call(tvm.topi, tvm.te.placeholder((2, 2, 2, 2), name="a"))
+
+
+@pytest.mark.parametrize("pool_type", ["max", "avg"])
+@pytest.mark.parametrize(("ceil_mode", "include"), [(False, True), (True, False)])
+def test_derivatives_of_windows(tvm: Any, pool_type: str, ceil_mode: bool, include: bool) -> None:
+    te, topi = tvm.te, tvm.topi
+    data, pad = np.round(IMAGES, 1), (1, 0, 1, 2)  # Some elements are equal.
+    A = te.placeholder(data.shape, name="A")
+    pooled = topi.nn.pool2d(A, (3, 2), (2, 2), (1, 1), pad, pool_type, ceil_mode, "NCHW", include)
+    G = te.placeholder(pooled.shape, name="G")
+    grad = topi.nn.pool_grad(G, A, (3, 2), (2, 2), pad, pool_type, ceil_mode, include)
+    up = RNG.random([int(extent) for extent in pooled.shape], np.float32)
+    out = np.zeros_like(data)
+    tvm.build(te.create_schedule(grad.op), [G, A, grad])(up, data, out)
+    expected = np.zeros_like(data)
+    rows, columns = data.shape[2:]
+    for n, c, h, w in np.ndindex(*up.shape):
+        window = [
+            (y, x)
+            for y in range(h * 2 - 1, h * 2 + 2)
+            for x in range(w * 2, w * 2 + 2)
+            if 0 <= y < rows and 0 <= x < columns
+        ]
+        if pool_type == "max" and window:
+            y, x = max(window, key=lambda place: data[(n, c, *place)])
+            expected[n, c, y, x] += up[n, c, h, w]
+        for y, x in window if pool_type == "avg" else ():
+            expected[n, c, y, x] += up[n, c, h, w] / (6 if include else len(window))
+    np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("has_all", [False, True])
+def test_a_long_short_term_memory(tvm: Any, has_all: bool) -> None:
+    te, order = tvm.te, "IFGO" if not has_all else "FIGO"
+    steps, batch, features, units = 4, 2, 3, 5
+    hidden = 4 if has_all else units
+    shapes = {"Xs": (steps, batch, features), "Wi": (4 * units, features),
+              "Wh": (4 * units, hidden)}  # fmt: skip
+    if has_all:
+        shapes |= {"Bi": (4 * units,), "Bh": (4 * units,), "h_init": (batch, hidden),
+                   "c_init": (batch, units), "proj": (hidden, units), "p_i": (batch, units),
+                   "p_f": (batch, units), "p_o": (batch, units)}  # fmt: skip
+    given = {name: te.placeholder(shape, name=name) for name, shape in shapes.items()}
+    values = {name: RNG.random(shape, np.float32) - 0.5 for name, shape in shapes.items()}
+    results = tvm.topi.nn.lstm(**given, reverse=has_all, weight_layout=order)
+    s = te.create_schedule([each.op for each in results])
+    out = [np.zeros([int(extent) for extent in each.shape], np.float32) for each in results]
+    tvm.build(s, [*given.values(), *results])(*values.values(), *out)
+
+    def sigmoid(x: Any) -> Any:
+        return 1 / (1 + np.exp(-x))
+
+    h, c = values.get("h_init", np.zeros((batch, hidden))), values.get("c_init", 0.0)
+    for t in range(steps):
+        x = values["Xs"][steps - 1 - t if has_all else t]
+        sums = x @ values["Wi"].T + h @ values["Wh"].T + values.get("Bi", 0) + values.get("Bh", 0)
+        gates = dict(zip(order, np.split(sums, 4, axis=1)))
+        kept = sigmoid(gates["F"] + values.get("p_f", 0) * c) * c
+        taken = sigmoid(gates["I"] + values.get("p_i", 0) * c)
+        c = kept + taken * np.tanh(gates["G"])
+        h = sigmoid(gates["O"] + values.get("p_o", 0) * c) * np.tanh(c)
+        h = h @ values["proj"].T if has_all else h
+        np.testing.assert_allclose(out[0][t], h, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(out[1][t], c, rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="lstm: weight_layout is 'IIGO', not an order of 'IFGO'"):
+        tvm.topi.nn.lstm(**given, weight_layout="IIGO")
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_batches_are_normalized_and_statistics_move(tvm: Any, training: bool) -> None:
+    te = tvm.te
+    A = te.placeholder(IMAGES.shape, name="A")
+    given = [te.placeholder((IMAGES.shape[1],), name=name) for name in "gbmv"]
+    values = [RNG.random(IMAGES.shape[1], np.float32) for _ in given]
+    results = tvm.topi.nn.batch_norm(A, *given, axis=1, training=training, momentum=0.2)
+    s = te.create_schedule([each.op for each in results])
+    out = [np.zeros([int(extent) for extent in each.shape], np.float32) for each in results]
+    tvm.build(s, [A, *given, *results])(IMAGES, *values, *out)
+    gamma, beta, mean, var = values
+    if training:
+        centre, spread = IMAGES.mean((0, 2, 3)), IMAGES.var((0, 2, 3))
+        mean_after, var_after = 0.8 * mean + 0.2 * centre, 0.8 * var + 0.2 * spread
+    else:
+        centre, spread, mean_after, var_after = mean, var, mean, var
+
+    def wide(x: Any) -> Any:
+        return x.reshape(1, -1, 1, 1)
+
+    normed = (IMAGES - wide(centre)) / np.sqrt(wide(spread) + 1e-5)
+    np.testing.assert_allclose(out[0], normed * wide(gamma) + wide(beta), rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(out[1], mean_after, rtol=1e-4)
+    np.testing.assert_allclose(out[2], var_after, rtol=1e-4)

@@ -39,6 +39,7 @@ _PARTS = {
     "ir.container": "ir_container",
     "ir.diagnostics": "ir_diagnostics",
     "ir.expr": "ir",
+    "ir.instrument": "instrument",
     "ir.module": "ir",
     "ir.op": "tir",
     "ir.transform": "transform",
@@ -79,6 +80,8 @@ _PARTS = {
 
 # Modules that other generations have at other places, with all that is in them.
 _MOVED = {
+    "meta_schedule.space_generator": "meta_schedule.tir_integration",
+    "s_tir.dlight": "dlight",
     "s_tir.meta_schedule": "meta_schedule",
     "s_tir.script": "script.tir",
     "tirx.script": "script.tir",

@@ -18,7 +18,7 @@ _WAYS = {
     "has no schedule",
     "tvm.meta_schedule": "ls.tune searches for a schedule; see docs/tuning.md for its spaces, "
     "steps and records",
-    "tvm.dlight": "ls.build schedules by rule what has no schedule",
+    "tvm.dlight": "all rules are one here: take any of dlight.gpu, or ls.default_schedule",
     "tvm.tir.transform": "ls.run_pass runs a pass by its name, ls.lower all of them; "
     'ls.lower(f, dump="all") tells of each',
     "tvm.tir.Schedule.state.replace": "a schedule changes by its steps alone, so that its trace "
@@ -57,7 +57,7 @@ _WAYS = {
     "tvm.script.highlight": "node.show() prints a node in colour",
     "tvm.testing": "write it with pytest and NumPy",
     "tvm.parser": "tvm.script.from_source reads a program from a text",
-    "tvm.instrument": "ls.build(..., timings={}) tells the time of each pass of a lowering",
+    "tvm.instrument": "a class with run_before_pass and run_after_pass is told of each pass",
 }
 
 

@@ -117,6 +117,12 @@ class BufferVar:
         self._builder.emit(BufferStore(self.buffer, stored, indices))
 
 
+def pointed(content_type: str, name: str, scope: str = "") -> Buffer:
+    """Return the buffer of unknown extent behind a pointer."""
+    data = Var(name, pointer=PointerType(content_type, scope or "global"))
+    return decl_buffer((_UNKNOWN_EXTENT,), content_type, name, data=data)
+
+
 class IRBuilder:
     """Gathers statements, in the scopes that are open."""
 
@@ -177,8 +183,7 @@ class IRBuilder:
 
     def pointer(self, content_type: str, name: str = "ptr", scope: str = "") -> BufferVar:
         """Declare a pointer that comes from elsewhere: a parameter, whose elements are indexed."""
-        data = Var(name, pointer=PointerType(content_type, scope or "global"))
-        buffer = decl_buffer((_UNKNOWN_EXTENT,), content_type, name, data=data)
+        buffer = pointed(content_type, name, scope)
         self.emit(lambda body: DeclBuffer(buffer, body))
         return self.buffer_var(self, buffer)
 

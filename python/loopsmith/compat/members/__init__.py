@@ -8,7 +8,7 @@ from typing import Any
 from loopsmith import ScheduleError, _core, te, tir
 from loopsmith.script.ir_builder import IRBuilder
 
-from .buffers import access_ptr, offset_of, vload, vstore
+from .buffers import access_ptr, elem_offset, offset_of, vload, vstore
 from .expressions import (
     astype,
     broadcast_lanes,
@@ -71,6 +71,7 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.Node, "show", show),
     (tir.SeqStmt, "__getitem__", lambda stmt, place: stmt.seq[place]),
     (tir.SeqStmt, "__len__", lambda stmt: len(stmt.seq)),
+    (tir.SeqStmt, "size", property(lambda stmt: len(stmt.seq))),
     (tir.Expr, "__str__", tir.Expr.__repr__),
     (tir.Expr, "astype", astype),
     (tir.Expr, "equal", equal),
@@ -93,6 +94,7 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.PointerType, "element_type", property(element_type)),
     (tir.Buffer, "READ", 1),
     (tir.Buffer, "WRITE", 2),
+    (tir.Buffer, "elem_offset", property(elem_offset)),
     (tir.Buffer, "offset_of", offset_of),
     (tir.Buffer, "vload", vload),
     (tir.Buffer, "vstore", vstore),
@@ -125,6 +127,7 @@ _MEMBERS: list[tuple[type, str, Any]] = [
     (tir.IRModule, "get_attr", get_attr),
     (tir.IRModule, "replace_global_vars", renamed),
     (tir.PrimFunc, "with_attr", with_attr),
+    (tir.PrimFunc, "with_attrs", with_attr),
     (tir.PrimFunc, "attrs", property(attrs)),
     (tir.PrimFunc, "body", property(body)),
     (tir.Allocate, "body", property(allocate_body)),

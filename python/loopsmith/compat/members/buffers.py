@@ -39,6 +39,15 @@ def _lanes_in(dtype: Any) -> int:
     return int(lanes) if lanes.isdigit() and "x" in str(dtype) else 1
 
 
+_core_elem_offset: Any = vars(tir.Buffer)["elem_offset"]
+
+
+def elem_offset(buffer: Any) -> Any:
+    """Return where the first element lies: 0 where nothing is said of it."""
+    known = _core_elem_offset.__get__(buffer)
+    return tir.const(0) if known is None else known
+
+
 _core_offset = tir.Buffer.offset_of
 _core_access_ptr = tir.Buffer.access_ptr
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from loopsmith import tir
@@ -34,8 +35,6 @@ _WITHOUT_MEANING = {
     "show_all_ty",
 }
 _AS_HERE = {
-    "prefix": "T",
-    "tir_prefix": "T",
     "buffer_dtype": "float32",
     "int_dtype": "int32",
     "float_dtype": None,
@@ -44,9 +43,14 @@ _AS_HERE = {
 }
 
 
+# The name of the language before its words, and where it is imported.
+_WORD_OF_PREFIX = re.compile(r"\bT(?=\.[A-Za-z_])|(?<=import tir as )T\b")
+
+
 def script(node: Any, *args: Any, **options: Any) -> str:
     """Return a node in the script language; all of it is in the text, so nothing is meta."""
     given = {}
+    prefix = options.pop("prefix", None) or options.pop("tir_prefix", None) or "T"
     for option, value in options.items():
         if option in _SHAPES_OF_TEXT:
             if value is not None:
@@ -57,6 +61,8 @@ def script(node: Any, *args: Any, **options: Any) -> str:
         elif option not in _WITHOUT_MEANING:
             raise TypeError(f"script() got an unexpected keyword argument {option!r}")
     text: str = _core_script(node, *args, **given)
+    if prefix != "T":
+        text = _WORD_OF_PREFIX.sub(prefix, text)
     return text.replace("# from loopsmith.script import ", "# from tvm.script import ", 2)
 
 

@@ -10,6 +10,7 @@ from ..missing import other_names
 from . import (
     arith,
     contrib,
+    dlight,
     driver,
     error,
     ffi,
@@ -32,7 +33,7 @@ from . import nd as ndarray
 from . import runtime as module
 from .build_options import build_config, decl_tensor_intrin
 from .data_type import DataType
-from .driver import build, lower
+from .driver import build, compile, lower
 from .error import TVMError
 from .ir import IRModule
 from .nd import context, cpu, cuda, device, gpu, opencl
@@ -60,7 +61,6 @@ tensor = te
 api = te
 intrin = tir
 register_extern = register_global_func = register_func
-compile = build
 extern = loopsmith.te.extern
 scan = loopsmith.te.scan
 select = loopsmith.tir.select
@@ -69,7 +69,7 @@ load_json = ir.load_json
 save_json = ir.save_json
 GlobalVar = ir.GlobalVar
 
-vars(tir)["ir_pass"] = ir_pass
+vars(tir).update(ir_pass=ir_pass, dlight=dlight, meta_schedule=meta_schedule)
 vars(target)["build_config"] = build_config
 
 # Later generations have TensorIR in two halves: s_tir for schedules, tirx for what runs.

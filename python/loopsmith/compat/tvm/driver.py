@@ -14,7 +14,7 @@ from .returned import with_results_in_memory
 from .runtime import Module
 from .target import Target
 from .tir.prim_func import as_module
-from .transform import PassContext, passes_of_phases, with_options
+from .transform import PassContext, observer, passes_of_phases, with_options
 
 __all__ = ["build", "build_module", "compile", "lower", "schedule_to_module"]
 
@@ -58,13 +58,17 @@ def lower(
         module = with_options(_module_of(inp, args, name, binds))
         if not _is_program(inp):
             own = passes_of_phases()
-            return as_module(ls.lower(module, simple_mode=simple_mode, passes=own))
+            return as_module(ls.lower(module, simple_mode=simple_mode, passes=own, dump=observer()))
         inp = module
     if _is_program(inp):
-        return as_module(inp if simple_mode else ls.lower(inp, passes=passes_of_phases()))
+        return as_module(
+            inp if simple_mode else ls.lower(inp, passes=passes_of_phases(), dump=observer())
+        )
     tensors = _tensors(args, binds)
     try:
-        made = _lower(inp, tensors, simple_mode=simple_mode, name=name, binds=binds)
+        made = _lower(
+            inp, tensors, simple_mode=simple_mode, name=name, binds=binds, dump=observer()
+        )
     except ls.UserError as error:
         # What computes nothing for a caller is shown all the same, with the results behind.
         if error.code != "result_is_argument" or tensors is None:
@@ -100,13 +104,14 @@ def build(
     if _is_program(inputs):
         program, returned = with_results_in_memory(inputs)
         is_checked = bool(PassContext.current().config.get("tir.instrument_bound_checkers"))
-        built = ls.build(program, target=meant, passes=passes_of_phases(), checks=is_checked)
+        built = ls.build(
+            program, target=meant, passes=passes_of_phases(), checks=is_checked, dump=observer()
+        )
         return Module(built, inputs, returned=returned)
     if args is None:
         raise ValueError("build: pass the arguments of the function: build(schedule, [A, B], ...)")
-    return Module(
-        _build(inputs, _tensors(args, binds), meant, name=name, binds=binds), None, entry=name
-    )
+    built = _build(inputs, _tensors(args, binds), meant, name=name, binds=binds, dump=observer())
+    return Module(built, None, entry=name)
 
 
 def schedule_to_module(
@@ -132,6 +137,32 @@ def _scheduled(sch: Any, args: Any, name: str, binds: Any) -> ls.tir.IRModule:
     return as_module(made.func.with_attr("global_symbol", name))
 
 
+def compile(
+    mod: Any,
+    target: Any = None,
+    *,
+    relax_pipeline: Any = "default",
+    tir_pipeline: Any = "default",
+) -> Module:
+    """Compile a function or a module, as later generations call `build`.
+
+    Parameters
+    ----------
+    mod
+        A function, a module, or a schedule of these.
+    target
+        What it is for.
+    relax_pipeline
+        Says nothing here: there are no graphs.
+    tir_pipeline
+        A pass, which is run before all others; ``"default"`` or None: none is.
+    """
+    if isinstance(tir_pipeline, str) and tir_pipeline != "default":
+        raise MissingName(f"tvm.tir.pipeline.{tir_pipeline}")
+    if callable(tir_pipeline):
+        mod = tir_pipeline(_module_of(mod, None, "main", None))
+    return build(mod, target=target)
+
+
 build_module = sys.modules[__name__]
-compile = build
 __getattr__ = other_names("tvm.driver")

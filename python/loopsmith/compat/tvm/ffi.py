@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import sys
 
+from loopsmith.host import registered
+
 from ..missing import other_names
 from . import error
 from .ir import structural_equal, structural_hash
@@ -26,6 +28,7 @@ __all__ = [
     "device",
     "get_first_structural_mismatch",
     "get_global_func",
+    "list_global_func_names",
     "load_module",
     "register_func",
     "register_global_func",
@@ -35,8 +38,14 @@ __all__ = [
 
 AccessPath = ObjectPath
 base = error
-access_path = sys.modules[__name__]
+access_path = registry = sys.modules[__name__]
 Tensor = NDArray
 register_global_func = register_func
+
+
+def list_global_func_names() -> list[str]:
+    """Return the names of the functions that are registered."""
+    return list(registered)
+
 
 __getattr__ = other_names("tvm.ffi")

@@ -225,6 +225,14 @@ def array(arr: Any, device: Device = cpu(0), mem_scope: str | None = None) -> ND
     return empty(values.shape, values.dtype, device).copyfrom(values)
 
 
+def tensor(
+    arr: Any, dtype: Any = None, device: Device = cpu(0), mem_scope: str | None = None
+) -> NDArray:
+    """Return a copy of an array, or of numbers of a type, as later generations call `array`."""
+    device, dtype = (dtype, None) if isinstance(dtype, Device) else (device, dtype)
+    return array(arr if dtype is None else np.asarray(arr, dtype), device, mem_scope)
+
+
 def from_dlpack(dltensor: Any) -> NDArray:
     """Return an array that shares the memory of another one that speaks DLPack."""
     return NDArray(ls.from_dlpack(dltensor))

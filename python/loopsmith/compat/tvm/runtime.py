@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import os
+import types
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ __all__ = [
     "BenchmarkResult",
     "DataType",
     "Device",
+    "Executable",
     "InternalError",
     "Module",
     "NDArray",
@@ -59,7 +61,7 @@ ShapeTuple: Any = tuple
 ndarray = nd
 
 # Later generations call arrays tensors.
-Tensor, tensor, empty, from_dlpack = NDArray, nd.array, nd.empty, nd.from_dlpack
+Tensor, tensor, empty, from_dlpack = NDArray, nd.tensor, nd.empty, nd.from_dlpack
 
 
 def register_func(func_name: Any, f: Any = None, override: bool = False) -> Any:
@@ -140,7 +142,7 @@ class BenchmarkResult(NamedTuple):
 
 
 class PackedFunc:
-    """A function of a compiled module."""
+    """A function of a compiled module, or of the host."""
 
     def __init__(self, call: Callable[..., Any], name: str) -> None:
         self._call = call
@@ -154,6 +156,9 @@ class PackedFunc:
 def _number_of(call: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that gives the one element of the array that another one gives."""
     return lambda *args: np.asarray(call(*args)).item()
+
+
+_DEVICES = ("cuda", "opencl")
 
 
 class Module:
@@ -184,9 +189,23 @@ class Module:
         return PackedFunc(self, self.entry_name)
 
     @property
-    def imported_modules(self) -> list[Module]:
-        """The code of other devices: there is none."""
-        return []
+    def imported_modules(self) -> list[DeviceModule]:
+        """The code of a GPU, where there is some."""
+        return [DeviceModule(self._module, kind) for kind in _DEVICES if self._source(kind)]
+
+    @property
+    def imports(self) -> list[DeviceModule]:
+        """The same, as later generations call it."""
+        return self.imported_modules
+
+    @property
+    def mod(self) -> Module:
+        """The module of an executable: they are one here."""
+        return self
+
+    def jit(self, **_: Any) -> Module:
+        """Return what can be called: the code is loaded already."""
+        return self
 
     def get_function(self, name: str, query_imports: bool = False) -> PackedFunc:
         """Return a function by its name.
@@ -225,15 +244,21 @@ class Module:
         """Return the generated code: of LLVM, or of the machine (``"asm"``, ``"s"``); or C."""
         wanted = {
             "ll": ["llvm"],
-            "": ["llvm", "c"],
+            "": ["llvm", "c", *_DEVICES],
             "c": ["c"],
             "asm": ["assembly"],
             "s": ["assembly"],
         }
         for name in wanted.get(fmt, ()):
-            with suppress(ls.UserError, KeyError):
-                return self._module.source(name)
+            found = self._source(name)
+            if found:
+                return found
         raise ValueError(f"get_source: there is no form {fmt!r}; there are ll and asm, or c")
+
+    def _source(self, name: str) -> str:
+        with suppress(ls.UserError, KeyError):
+            return self._module.source(name)
+        return ""
 
     inspect_source = get_source
 
@@ -284,9 +309,39 @@ class Module:
         return lambda *args: BenchmarkResult(measured(func, args, number, repeat, min_repeat_ms))
 
 
+Executable = Module
+
+
+class DeviceModule:
+    """The kernels of a module: their source."""
+
+    def __init__(self, module: ls.Module, kind: str) -> None:
+        self._module = module
+        self.type_key = self.kind = kind
+        self.imported_modules: list[Any] = []
+
+    def get_source(self, fmt: str = "") -> str:
+        """Return the source of the kernels, or what it was compiled to: ``"ptx"``.
+
+        Raises
+        ------
+        CallError
+            There is no such form.
+        """
+        source: str = self._module.source(fmt if fmt not in ("", "cu", "cl") else self.kind)
+        return source
+
+    inspect_source = get_source
+
+
 def load_module(path: str | os.PathLike[str], fmt: str = "") -> Module:
-    """Load the functions of a library that `export_library` wrote."""
-    return Module(ls.load_module(path))
+    """Load the functions of a library that `export_library` wrote.
+
+    A lone function that was called ``main``, as no function of a library may be, is called by that
+    name.
+    """
+    module = ls.load_module(path)
+    return Module(module, entry="main" if len(module.names) == 1 else None)
 
 
 load = load_module
@@ -305,7 +360,12 @@ def const(value: Any, dtype: str | None = None, span: Any = None) -> Any:
 
 
 def convert(value: Any, span: Any = None) -> Any:
-    """Return numbers, texts and lists as nodes and lists of them; anything else as it is."""
+    """Return numbers, texts and lists as nodes and lists of them; anything else as it is.
+
+    A function of Python becomes one that programs tell from others.
+    """
+    if isinstance(value, types.FunctionType):
+        return PackedFunc(value, value.__name__)
     if isinstance(value, str):
         return ls.tir.StringImm(value)
     if isinstance(value, np.generic):

@@ -12,8 +12,26 @@ from typing import Any
 import loopsmith as ls
 
 from ..missing import other_names
+from .target_functions import (
+    GenericFunc,
+    generic_func,
+    get_native_generic_func,
+    override_native_generic_func,
+)
 
-__all__ = ["Target", "arm_cpu", "create", "cuda", "intel_graphics", "llvm", "mali"]
+__all__ = [
+    "GenericFunc",
+    "Target",
+    "arm_cpu",
+    "create",
+    "cuda",
+    "generic_func",
+    "get_native_generic_func",
+    "intel_graphics",
+    "llvm",
+    "mali",
+    "override_native_generic_func",
+]
 
 _entered = threading.local()
 
@@ -50,6 +68,10 @@ _TAGS: dict[str, dict[str, Any]] = {
 }
 
 
+class BadTarget(ls.UserError, ValueError):
+    """A target that there is none of, by any class that programs catch."""
+
+
 class TargetKind(str):
     """The kind of a target: its name."""
 
@@ -76,7 +98,10 @@ class Target(ls.Target):
         kind, inner = given.pop("kind"), given.pop("host", None)
         self._notes = {name: given.pop(name) for name in _NOTES if name in given}
         parts = [f"-{name}={_listed(value)}" for name, value in given.items()]
-        super().__init__(" ".join([str(kind), *parts]))
+        try:
+            super().__init__(" ".join([str(kind), *parts]))
+        except ls.UserError as error:
+            raise BadTarget(str(error)) from error
         host = inner if host is None else host
         self.host = host if host is None or isinstance(host, Target) else Target(host)
 

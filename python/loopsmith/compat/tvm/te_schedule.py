@@ -12,6 +12,7 @@ import loopsmith.te
 from loopsmith import _core, tir
 
 from ..missing import other_names
+from .runtime import convert
 from .te_bounds import InferBound
 from .te_graph import (
     AutoInlineBroadcast,
@@ -206,7 +207,7 @@ def _remember_pragma(stage: Any, var: Any, pragma_type: str, pragma_value: Any =
     _pragma(stage, var, pragma_type, pragma_value)
     attr = _of(stage).attr(var)
     attr.pragma_keys.append(tir.StringImm(pragma_type))
-    attr.pragma_values.append(pragma_value)
+    attr.pragma_values.append(convert(pragma_value))
 
 
 def _buffers_of(intrin: Any) -> list[Any]:

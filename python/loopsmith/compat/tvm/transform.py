@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from loopsmith import tir
+from loopsmith.pass_observers import PassRecord
 
 from ..missing import MissingName, other_names
+from .instrument import PassTimingInstrument
 
 __all__ = [
     "FunctionPass",
@@ -207,6 +209,36 @@ class PassInfo(NamedTuple):
     opt_level: int
     name: str
     required: list[str]
+
+
+def observer() -> Callable[[PassRecord], None] | None:
+    """Return who tells the current context's instruments of the passes of a lowering.
+
+    Raises
+    ------
+    MissingName
+        From the function that is returned: an instrument is against a pass, each of which programs
+        need.
+    """
+    from .tir.prim_func import as_module
+
+    instruments = PassContext.current().instruments
+    if not instruments:
+        return None
+
+    def tell(record: PassRecord) -> None:
+        info = PassInfo(0, f"tir.{record.name}", [])
+        before, after = as_module(record.before), as_module(record.after)
+        for each in instruments:
+            if not each.should_run(before, info):
+                raise MissingName(f"tvm.transform.PassContext.instruments.should_run({info.name})")
+            if isinstance(each, PassTimingInstrument):
+                each.note(info.name, record.seconds)
+                continue
+            each.run_before_pass(before, info)
+            each.run_after_pass(after, info)
+
+    return tell
 
 
 class Pass:

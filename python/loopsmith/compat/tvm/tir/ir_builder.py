@@ -60,6 +60,10 @@ class IRBuilder(ir_builder.IRBuilder):
         )
         return BufferVar(self, buffer)
 
+    def pointer(self, content_type: str, name: str = "ptr", scope: str = "") -> BufferVar:
+        """Return the buffer behind a pointer that comes from elsewhere; functions declare it."""
+        return BufferVar(self, ir_builder.pointed(content_type, name, scope))
+
     def get(self) -> ls.tir.Stmt:
         """Return all statements as one; raise a RuntimeError while a scope is open."""
         with _raising(RuntimeError):

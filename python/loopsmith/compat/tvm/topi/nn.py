@@ -16,12 +16,16 @@ from .nn_convolutions import *
 from .nn_convolutions import __all__ as _convolutions
 from .nn_layers import *
 from .nn_layers import __all__ as _layers
+from .nn_pool_grads import *
+from .nn_pool_grads import __all__ as _pool_grads
 from .nn_pools import *
 from .nn_pools import __all__ as _pools
+from .nn_recurrent import *
+from .nn_recurrent import __all__ as _recurrent
 
 __all__ = ["bias_add", "dense", "leaky_relu", "pad", "relu", "scale_shift_nchw",
            "scale_shift_nchwc", "scale_shift_nhwc", "softmax", "softplus", *_blocks,
-           *_convolutions, *_layers, *_pools]  # fmt: skip
+           *_convolutions, *_layers, *_pool_grads, *_pools, *_recurrent]  # fmt: skip
 
 
 def relu(x: Any) -> Any:

@@ -148,21 +148,42 @@ def batch_norm(
     epsilon: float = 1e-5,
     center: bool = True,
     scale: bool = True,
-    **_: None,
+    training: bool = False,
+    momentum: float = 0.1,
 ) -> list[Any]:
-    """Return each channel by the given mean and variance, scaled and shifted; and these two."""
+    """Return each channel by a mean and a variance, scaled and shifted; and these two.
+
+    They are the moving ones; in training those of the data, which the moving ones that are returned
+    have become a little, by `momentum`.
+    """
     tiny = te.const(epsilon, data.dtype)
+    centre, spread = moving_mean, moving_var
+    if training:
+        others = [each for each in range(len(data.shape)) if each != axis % len(data.shape)]
+        centre = mean(data, others)
+        squares = te.compute(
+            data.shape, lambda *i: (data(*i) - centre(i[axis])) * (data(*i) - centre(i[axis])),
+            name="T_values",
+        )  # fmt: skip
+        spread = mean(squares, others)
 
     def element(*i: Any) -> Any:
         c = i[axis]
-        value = (data(*i) - moving_mean(c)) / te.sqrt(moving_var(c) + tiny)
+        value = (data(*i) - centre(c)) / te.sqrt(spread(c) + tiny)
         value = value * gamma(c) if scale else value
         return value + beta(c) if center else value
 
+    def moved(old: Any, new: Any) -> Any:
+        share = te.const(momentum, data.dtype)
+        return te.compute(
+            old.shape, lambda c: old(c) * (1 - share) + new(c) * share if training else old(c),
+            name="T_moving",
+        )  # fmt: skip
+
     return [
         te.compute(data.shape, element, name="T_batch_norm", tag=BROADCAST),
-        moving_mean,
-        moving_var,
+        moved(moving_mean, centre),
+        moved(moving_var, spread),
     ]
 
 

@@ -26,6 +26,26 @@ def windows_of(name: str, layout: str, letters: str) -> list[int]:
     return [axes.index(letter) for letter in letters]
 
 
+def elements_of_window(
+    data: Any,
+    window: Sequence[Any],
+    kernel: Sequence[Any],
+    stride: Sequence[int],
+    dilation: Sequence[int],
+    before: Sequence[int],
+    axes: Sequence[int],
+) -> Any:
+    """Return how many elements of a tensor a window has, and 1 of one that has none."""
+    total: Any = te.const(1, "int32")
+    for axis, size, step, gap, first in zip(axes, kernel, stride, dilation, before):
+        start = window[axis] * step - first
+        # The first and the last one inside, counted in steps of the window.
+        begin = te.floordiv(tir.max(0 - start, 0) + gap - 1, gap)
+        end = tir.min(te.floordiv(data.shape[axis] - 1 - start, gap), size - 1)
+        total = total * tir.max(end - begin + 1, 0)
+    return tir.max(total, 1)
+
+
 def _pooled(
     name: str,
     data: Any,
@@ -68,22 +88,12 @@ def _pooled(
     if not is_mean:
         return pooled
 
-    def elements(i: Sequence[Any]) -> Any:
-        """Return how many elements of the tensor a window has."""
-        total: Any = te.const(1, "int32")
-        for axis, size, step, gap, first in zip(axes, kernel, stride, dilation, before):
-            start = i[axis] * step - first
-            # The first and the last one inside, counted in steps of the window.
-            begin = te.floordiv(tir.max(0 - start, 0) + gap - 1, gap)
-            end = tir.min(te.floordiv(data.shape[axis] - 1 - start, gap), size - 1)
-            total = total * tir.max(end - begin + 1, 0)
-        return tir.max(total, 1)
-
     def mean(*i: Any) -> Any:
         size: Any = te.const(1, "int32")
         for extent in kernel:
             size = size * extent
-        number = size if count_include_pad else elements(i)
+        inside = elements_of_window(data, i, kernel, stride, dilation, before, axes)
+        number = size if count_include_pad else inside
         return pooled(*i) / number.astype(data.dtype)
 
     return te.compute(shape, mean, name=names[1], tag="elemwise")

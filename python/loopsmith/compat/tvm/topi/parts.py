@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from loopsmith import te, tir
+from loopsmith.arith import Analyzer
 
 from ..tag import INJECTIVE
 from .elementwise import broadcast_shape, element_at
@@ -82,30 +83,69 @@ def split(ary: Any, indices_or_sections: int | Sequence[int], axis: int = 0) -> 
     return [part(begin, end) for begin, end in zip(ends, ends[1:])]
 
 
+def _known(value: Any) -> int | None:
+    """Return a number if it is one, else None."""
+    return int(value) if isinstance(value, (int, tir.IntImm)) else None
+
+
+_TO_THE_END = 2**31 - 1
+
+
+def _end_of_slice(end: Any, extent: Any) -> Any:
+    """Return an end of a slice, which may be counted from behind or lie beyond the axis."""
+    known, limit = _known(end), _known(extent)
+    if known is None:
+        return end
+    if known < 0:
+        return extent + known
+    if limit is not None:
+        return min(known, limit)
+    return extent if known >= _TO_THE_END else known
+
+
+def _part_of_axis(first: Any, last: Any, step: int, extent: Any) -> tuple[Any, Any]:
+    """Return where a slice of an axis begins, and how many elements it has.
+
+    Where one of the ends or the extent is not known, both ends are taken to lie inside, the second
+    behind the first.
+    """
+    known = [_known(each) for each in (first, last, extent)]
+    if None not in known:
+        start, stop, size = map(int, (first, last, extent))
+        found = range(*slice(start, stop, step).indices(size))
+        return found.start, len(found)
+    if step < 1:
+        raise ValueError(f"strided_slice: of an axis of extent {extent}, steps are 1 or more")
+    begin, end = (_end_of_slice(each, extent) for each in (first, last))
+    return begin, Analyzer().simplify(te.floordiv(end - begin + (step - 1), step))
+
+
 def strided_slice(
     a: Any,
-    begin: Sequence[int],
-    end: Sequence[int],
+    begin: Sequence[Any],
+    end: Sequence[Any],
     strides: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     slice_mode: str = "end",
 ) -> Any:
-    """Return ``a[begin:end:strides]`` along the first axes, or along `axes`."""
+    """Return ``a[begin:end:strides]`` along the first axes, or along `axes`.
+
+    Ends may be expressions; they then lie inside of the tensor.
+    """
     if slice_mode not in ("end", "size"):
         raise ValueError(f"strided_slice: slice_mode is {slice_mode!r}, not 'end' or 'size'")
     chosen = range(len(begin)) if axes is None else [axis % len(a.shape) for axis in axes]
-    ranges = {}
+    shape, first_of, step_of = list(a.shape), {}, {}
     for place, axis in enumerate(chosen):
-        first, last = int(begin[place]), int(end[place])
-        step = int(strides[place]) if strides is not None and slice_mode == "end" else 1
+        first, last = begin[place], end[place]
+        step_of[axis] = int(strides[place]) if strides is not None and slice_mode == "end" else 1
         if slice_mode == "size":
-            last = int(a.shape[axis]) if last < 0 else first + last
-        ranges[axis] = range(*slice(first, last, step).indices(int(a.shape[axis])))
-    shape = [len(ranges[i]) if i in ranges else extent for i, extent in enumerate(a.shape)]
+            last = a.shape[axis] if (_known(last) or 0) < 0 else first + last
+        first_of[axis], shape[axis] = _part_of_axis(first, last, step_of[axis], a.shape[axis])
 
     def place_of(indices: Any) -> Any:
         return [
-            index * ranges[i].step + ranges[i].start if i in ranges else index
+            index * step_of[i] + first_of[i] if i in step_of else index
             for i, index in enumerate(indices)
         ]
 

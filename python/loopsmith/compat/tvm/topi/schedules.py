@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from loopsmith import te
+from loopsmith import te, tir
 
 from ..target import Target
 from ..te_graph import AutoInlineInjective, is_injective
@@ -23,13 +24,16 @@ __all__ = [f"schedule_{name}" for name in _OPERATORS.split()]
 
 _LANES = 16
 _THREADS = 128
+_FEW = 4096
+"""Of fewer elements, each has a block of threads for its reduction."""
 
 
 def scheduled(outs: Any, *_: Any) -> Any:
     """Return a schedule of tensors for the current target.
 
     What is computed element by element is inlined. Of each other operation the elements are spread
-    over the cores, and those of the outputs over lanes; on a GPU, over threads.
+    over the cores, and those of the outputs over lanes; on a GPU, over threads, which share the
+    reductions of few elements.
     """
     tensors = list(outs) if isinstance(outs, (list, tuple)) else [outs]
     schedule = te.create_schedule([tensor.op for tensor in tensors])
@@ -39,15 +43,34 @@ def scheduled(outs: Any, *_: Any) -> Any:
     for stage in schedule.stages:
         op = stage.op
         is_output = any(op.same_as(tensor.op) for tensor in tensors)
-        if not isinstance(op, te.ComputeOp) or not op.axis or (not is_output and is_injective(op)):
+        if not isinstance(op, te.ComputeOp) or (not is_output and is_injective(op)):
             continue
         if is_gpu:
-            outer, inner = stage.split(stage.fuse(*op.axis), factor=_THREADS)
-            stage.bind(outer, te.thread_axis("blockIdx.x"))
-            stage.bind(inner, te.thread_axis("threadIdx.x"))
-        else:
+            _spread_over_threads(stage, op)
+        elif op.axis:
             _spread_over_cores(stage, op)
     return schedule
+
+
+def _spread_over_threads(stage: Any, op: Any) -> None:
+    elements = stage.fuse(*op.axis)
+    threads = te.thread_axis("threadIdx.x")
+    if op.reduce_axis and _count(op.axis) < _FEW:
+        # A block for each element, whose threads share the reduction.
+        stage.bind(elements, te.thread_axis("blockIdx.x"))
+        _, inner = stage.split(stage.fuse(*op.reduce_axis), factor=_THREADS)
+        stage.bind(inner, threads)
+        return
+    outer, inner = stage.split(elements, factor=_THREADS)
+    stage.bind(outer, te.thread_axis("blockIdx.x"))
+    stage.bind(inner, threads)
+
+
+def _count(axes: Any) -> int:
+    """Return how many elements axes have; of symbolic ones, many."""
+    extents = [axis.dom.extent for axis in axes]
+    known = [each for each in extents if isinstance(each, (int, tir.IntImm))]
+    return math.prod(map(int, known)) if len(known) == len(extents) else _FEW
 
 
 def _spread_over_cores(stage: Any, op: Any) -> None:

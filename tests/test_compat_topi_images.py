@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
@@ -282,6 +284,14 @@ def test_parts_of_images_are_resized(topi: Any) -> None:
         expected = between(between(x[image], 0, rows), 1, columns)
         expected[:, columns > 6] = -7
         np.testing.assert_allclose(got[n], expected, rtol=1e-4, atol=1e-5)
+    expected = topi.testing.crop_and_resize_python(
+        x, boxes, images, (4, 3), "NHWC", extrapolation_value=-7.0
+    )
+    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
+
+
+def sampled(topi: Any, way: tuple[Any, ...], image: Any, grid: Any) -> Any:
+    return topi.image.grid_sample(image, grid, *way)
 
 
 def test_a_grid_is_mapped_and_an_image_is_read_there(topi: Any) -> None:
@@ -310,6 +320,11 @@ def test_a_grid_is_mapped_and_an_image_is_read_there(topi: Any) -> None:
     for mode, column in beyond.items():
         expected = np.concatenate([images[..., 1:], column], -1)
         np.testing.assert_allclose(read("bilinear", mode, shifted), expected, atol=1e-4)
+    np.testing.assert_allclose(grid, topi.testing.affine_grid_python(maps, (3, 4)), atol=1e-5)
+    for way in itertools.product(("nearest", "bilinear", "bicubic"), ["NCHW"], beyond, [0, 1]):
+        got = computed(functools.partial(sampled, topi, way), images, 1.5 * grid)
+        expected = topi.testing.grid_sample_python(images, 1.5 * grid, *way)
+        np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-4)
     with pytest.raises(ValueError, match="grid_sample: padding_mode is 'wrap', not one of zeros"):
         read("nearest", "wrap", same)
 

@@ -374,20 +374,9 @@ def test_derivatives_of_windows(tvm: Any, pool_type: str, ceil_mode: bool, inclu
     up = RNG.random([int(extent) for extent in pooled.shape], np.float32)
     out = np.zeros_like(data)
     tvm.build(te.create_schedule(grad.op), [G, A, grad])(up, data, out)
-    expected = np.zeros_like(data)
-    rows, columns = data.shape[2:]
-    for n, c, h, w in np.ndindex(*up.shape):
-        window = [
-            (y, x)
-            for y in range(h * 2 - 1, h * 2 + 2)
-            for x in range(w * 2, w * 2 + 2)
-            if 0 <= y < rows and 0 <= x < columns
-        ]
-        if pool_type == "max" and window:
-            y, x = max(window, key=lambda place: data[(n, c, *place)])
-            expected[n, c, y, x] += up[n, c, h, w]
-        for y, x in window if pool_type == "avg" else ():
-            expected[n, c, y, x] += up[n, c, h, w] / (6 if include else len(window))
+    expected = topi.testing.pool_grad_nchw(
+        data, up, (3, 2), (2, 2), pad, pool_type, ceil_mode, include
+    )
     np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-6)
 
 
@@ -405,25 +394,13 @@ def test_a_long_short_term_memory(tvm: Any, has_all: bool) -> None:
     given = {name: te.placeholder(shape, name=name) for name, shape in shapes.items()}
     values = {name: RNG.random(shape, np.float32) - 0.5 for name, shape in shapes.items()}
     results = tvm.topi.nn.lstm(**given, reverse=has_all, weight_layout=order)
-    s = te.create_schedule([each.op for each in results])
+    s = tvm.topi.generic.schedule_lstm(results)
     out = [np.zeros([int(extent) for extent in each.shape], np.float32) for each in results]
     tvm.build(s, [*given.values(), *results])(*values.values(), *out)
 
-    def sigmoid(x: Any) -> Any:
-        return 1 / (1 + np.exp(-x))
-
-    h, c = values.get("h_init", np.zeros((batch, hidden))), values.get("c_init", 0.0)
-    for t in range(steps):
-        x = values["Xs"][steps - 1 - t if has_all else t]
-        sums = x @ values["Wi"].T + h @ values["Wh"].T + values.get("Bi", 0) + values.get("Bh", 0)
-        gates = dict(zip(order, np.split(sums, 4, axis=1)))
-        kept = sigmoid(gates["F"] + values.get("p_f", 0) * c) * c
-        taken = sigmoid(gates["I"] + values.get("p_i", 0) * c)
-        c = kept + taken * np.tanh(gates["G"])
-        h = sigmoid(gates["O"] + values.get("p_o", 0) * c) * np.tanh(c)
-        h = h @ values["proj"].T if has_all else h
-        np.testing.assert_allclose(out[0][t], h, rtol=1e-4, atol=1e-5)
-        np.testing.assert_allclose(out[1][t], c, rtol=1e-4, atol=1e-5)
+    expected = tvm.topi.testing.lstm_python(**values, reverse=has_all, weight_layout=order)
+    for got, states in zip(out, expected):
+        np.testing.assert_allclose(got, states, rtol=1e-4, atol=1e-5)
     with pytest.raises(ValueError, match="lstm: weight_layout is 'IIGO', not an order of 'IFGO'"):
         tvm.topi.nn.lstm(**given, weight_layout="IIGO")
 

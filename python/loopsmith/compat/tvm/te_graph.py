@@ -105,9 +105,20 @@ def is_element_wise(op: Any) -> bool:
     )
 
 
-def _inline(sch: Any, is_inlined: Any) -> None:
+def operations_of_scans(sch: Any) -> list[Any]:
+    """Return the operations that compute rows of scans, or what these are made of in each step."""
+    found: list[Any] = []
     for stage in sch.stages:
-        if is_inlined(stage.op) and not stage.is_output:
+        if isinstance(stage.op, te.ScanOp):
+            found += [*ScanGetBody(stage.op), *(each.op for each in stage.op.init)]
+    return found
+
+
+def _inline(sch: Any, is_inlined: Any) -> None:
+    kept = operations_of_scans(sch)
+    for stage in sch.stages:
+        is_kept = stage.is_output or any(map(stage.op.same_as, kept))
+        if is_inlined(stage.op) and not is_kept:
             stage.compute_inline()
 
 

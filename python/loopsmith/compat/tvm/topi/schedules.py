@@ -9,7 +9,7 @@ from typing import Any
 from loopsmith import te, tir
 
 from ..target import Target
-from ..te_graph import AutoInlineInjective, is_injective
+from ..te_graph import AutoInlineInjective, is_injective, operations_of_scans
 
 _OPERATORS = (
     "adaptive_pool argsort batch_matmul batch_norm binarize_pack bitpack broadcast concatenate "
@@ -17,7 +17,7 @@ _OPERATORS = (
     "conv2d_transpose_nchw conv3d_ncdhw conv3d_ndhwc conv3d_transpose_ncdhw dense "
     "depthwise_conv2d_NCHWc depthwise_conv2d_nchw depthwise_conv2d_nhwc dilation2d_nchw "
     "dilation2d_nhwc einsum elemwise extern group_conv1d_ncw group_conv1d_nwc group_conv2d_nchw "
-    "group_conv2d_nhwc group_conv2d_transpose_nchw injective lrn pool "
+    "group_conv2d_nhwc group_conv2d_transpose_nchw injective lrn lstm pool pool_grad "
     "reduce scatter softmax sort topk"
 )
 __all__ = [f"schedule_{name}" for name in _OPERATORS.split()]
@@ -40,8 +40,11 @@ def scheduled(outs: Any, *_: Any) -> Any:
     AutoInlineInjective(schedule)
     target = Target.current()
     is_gpu = target is not None and "gpu" in target.keys
+    in_scans = operations_of_scans(schedule)
     for stage in schedule.stages:
         op = stage.op
+        if any(map(op.same_as, in_scans)):
+            continue
         is_output = any(op.same_as(tensor.op) for tensor in tensors)
         if not isinstance(op, te.ComputeOp) or (not is_output and is_injective(op)):
             continue

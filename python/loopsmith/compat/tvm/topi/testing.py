@@ -13,6 +13,8 @@ from ..target import Target
 from .schedules import scheduled
 from .testing_images import *
 from .testing_images import __all__ as _images
+from .testing_layers import *
+from .testing_layers import __all__ as _layers
 
 _REFERENCES = (
     "batch_matmul batch_norm depth_to_space_python gather_nd_python gather_python "
@@ -21,7 +23,7 @@ _REFERENCES = (
     "softmax_python space_to_depth_python strided_set_python strided_slice_python"
 )
 _SCHEDULES = [f"get_{kind}_schedule" for kind in ("broadcast", "elemwise", "injective", "reduce")]
-__all__ = ["dispatch", *_REFERENCES.split(), *_SCHEDULES, *_images]
+__all__ = ["dispatch", *_REFERENCES.split(), *_SCHEDULES, *_images, *_layers]
 
 
 def _schedule_of(_: Any) -> Callable[..., Any]:

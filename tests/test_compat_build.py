@@ -174,6 +174,7 @@ def test_functions_have_variants_for_targets(tvm: Any) -> None:
         return x + 1
 
     assert own(1) == tvm.target.get_native_generic_func("own_schedule")(1) == 2
+    assert tvm.target.Target.from_device(tvm.cpu()).mcpu == "native"
     with pytest.raises(ValueError, match="'gpuu' is not a kind of target"):
         tvm.target.Target("gpuu")
 

@@ -328,3 +328,43 @@ def test_a_negation_is_a_product(tvm: Any) -> None:
     x = tvm.te.var("x")
     assert tvm.ir.structural_equal(-x, x * -1) and isinstance(-x, tvm.tir.Mul)
     assert int(-tvm.tir.const(3)) == -3 and (-tvm.te.var("u", "uint8")).dtype == "uint8"
+
+
+def test_classes_visit_and_change_trees(tvm: Any) -> None:
+    from tvm.script import tir as T
+    from tvm.tir.functor import PyStmtExprMutator, PyStmtExprVisitor, mutator, visitor
+
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32")):
+        for i in range(8):
+            if i < 4:
+                A[i] = A[i] * 2.0 + 1.0
+
+    @visitor
+    class Names(PyStmtExprVisitor):
+        def __init__(self) -> None:
+            super().__init__()
+            self.seen: list[str] = []
+
+        def visit_for_(self, op: Any) -> None:
+            self.seen.append("for")
+            self.visit_stmt(op.body)
+
+        def visit_if_then_else_(self, op: Any) -> None:
+            self.seen.append("if")
+            super().visit_if_then_else_(op)
+
+        def visit_buffer_load_(self, op: Any) -> None:
+            self.seen.append("load")
+
+    names = Names()
+    names.visit_stmt(main.body)
+    assert names.seen == ["for", "if", "load"]
+
+    @mutator
+    class Sums(PyStmtExprMutator):
+        def visit_mul_(self, op: Any) -> Any:
+            return tvm.tir.Add(self.visit_expr(op.a), op.b)
+
+    text = str(Sums().visit_stmt(main.body))
+    assert "A[i] = A[i] + T.float32(2) + T.float32(1)" in text

@@ -137,6 +137,12 @@ class Target(ls.Target):
             known = known.with_host(host)
         return known, known.host if known is not None else Target.canon_target(host)
 
+    @staticmethod
+    def from_device(device: Any) -> Target:
+        """Return the target of a device, which may be given by its name: ``"cpu"``, ``"cuda"``."""
+        name = str(device).partition("(")[0].partition(":")[0]
+        return Target({"cpu": "llvm -mcpu=native", "gpu": "cuda"}.get(name, name))
+
     def with_host(self, host: Any) -> Target:
         """Return the target with another host."""
         return Target(self.export(), host)

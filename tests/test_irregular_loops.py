@@ -259,7 +259,7 @@ def test_counts_have_copies_where_these_cost_less() -> None:
 def test_atomic_refuses_other_updates() -> None:
     assert refusal(histogram(16, "float16"), lambda sch: sch.atomic("p")).startswith(
         "updates_can_be_atomic: atomic: what iterations of loop p update in common are not sums, "
-        "extremes or bits of integers of 32 or 64 bits"
+        "or extremes or bits of integers, of 32 or 64 bits"
     )
 
 

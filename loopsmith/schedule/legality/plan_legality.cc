@@ -234,6 +234,11 @@ std::optional<Refusal> refuse_by_order(const Schedule& schedule, ParallelScanPla
   return {};
 }
 
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, PeelPlan& plan) {
+  plan.own = memory_of_iterations(schedule, plan.loop);
+  return {};
+}
+
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, InspectSplitPlan& plan) {
   if (schedule.get(plan.loop).kind != ForKind::parallel) return {};
   // What a step records is a matter of the program, not of what was asked about it before.

@@ -10,6 +10,7 @@
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/merge_siblings.h"
 #include "loopsmith/schedule/primitives/parallel_scan.h"
+#include "loopsmith/schedule/primitives/peel.h"
 #include "loopsmith/schedule/primitives/privatize.h"
 #include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/reorder_statements.h"
@@ -36,6 +37,8 @@ std::optional<Refusal> refuse_by_order(const Schedule& schedule, ExpandScalarPla
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, PrivatizePlan& plan);
 /// What the recurrence reads stays, and the parts may run at once.
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, ParallelScanPlan& plan);
+/// Finds the memory that each iteration has for itself. Refuses nothing.
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, PeelPlan& plan);
 /// Finds out whether iterations that run at once never meet, by the program alone.
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, InspectSplitPlan& plan);
 /// Instances of the block may run in any order.

@@ -6,13 +6,16 @@
 #include <utility>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/legality/dependence_cache.h"
 #include "loopsmith/schedule/queries/access_relations.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
+#include "loopsmith/schedule/queries/path_condition.h"
 #include "loopsmith/schedule/rewrites/cache_coverage.h"
 
 namespace loopsmith {
@@ -160,6 +163,29 @@ bool writes_what_it_reads(const Schedule& schedule, LoopRV loop, const Ptr<Buffe
   const NodeId owner = owner_of(schedule, schedule.node(loop), buffer);
   return owner != no_node &&
          writes_what_it_reads(schedule, loop, buffer, owner, uses_of(schedule, owner, buffer));
+}
+
+std::vector<Ptr<Buffer>> memory_of_iterations(const Schedule& schedule, LoopRV loop) {
+  const NodeId node = schedule.node(loop);
+  const auto around = block_around(schedule, node);
+  if (!around) return {};
+  const NodeId owner = schedule.node(*around);
+  std::vector<Ptr<Buffer>> used = schedule.get(*around).alloc_buffers;
+  std::erase_if(used, [&](const Ptr<Buffer>& buffer) {
+    BufferAccesses uses = uses_of(schedule, owner, buffer);
+    std::erase(uses.nodes, owner);
+    return uses.nodes.empty() || !uses.by_indices_alone() ||
+           !std::ranges::all_of(uses.nodes,
+                                [&](NodeId use) { return is_inside(schedule, use, node); });
+  });
+  if (used.empty()) return {};
+  const NodeId nest = whole_nest(schedule, node);
+  Dependences dependences(under_path_condition(schedule, nest), {.local_buffers = used});
+  std::erase_if(used, [&](const Ptr<Buffer>& buffer) {
+    return !writes_what_it_reads(schedule, loop, buffer) &&
+           !dependences.may_be_private(schedule.get(loop).loop_var, buffer);
+  });
+  return used;
 }
 
 OwnMemory::Known& OwnMemory::known(NodeId owner, const Ptr<Buffer>& buffer) {

@@ -27,6 +27,10 @@ bool writes_what_it_reads(const Schedule& schedule, LoopRV loop, const Ptr<Buffe
 bool reads_what_it_started(const Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer,
                            std::span<const LoopRV> inside);
 
+/// What the block around a loop allocates and the loop alone uses, where each iteration reads of it
+/// only what it wrote itself: parts of the loop may have it each for themselves.
+std::vector<Ptr<Buffer>> memory_of_iterations(const Schedule& schedule, LoopRV loop);
+
 /// The memory of one program, asked of several of its loops.
 ///
 /// Lemma. Let all uses of a buffer be inside a loop each iteration of which reads of it only what

@@ -10,13 +10,13 @@ struct DistributeArguments {
 
   static constexpr std::tuple parameters{
       Parameter{"loop", &DistributeArguments::loop,
-                "With several statements inside; other loops, and conditions that "
-                "read no memory, may be between."}};
+                "With several statements inside; other loops, conditions that read no memory, and "
+                "blocks without an init or buffers of their own may be between."}};
 };
 
 struct DistributePlan {
   LoopRV loop;
-  std::vector<NodeId> chain;  ///< The loop, and loops and conditions down to the statements.
+  std::vector<NodeId> chain;  ///< The loop, and what stands between it and the statements.
   std::vector<Stmt> parts;    ///< The statements.
   std::vector<std::size_t>
       cuts;  ///< Those that start another loop: all that may, as the law finds.
@@ -25,7 +25,8 @@ struct DistributePlan {
 inline constexpr Condition loop_has_statements{
     "statements_follow_each_other",
     "loop {} does not hold several statements that follow each other",
-    "give a loop whose body, or that of the only loop or condition inside, is a sequence"};
+    "give a loop whose body, or that of the only loop, condition or block inside, is a sequence; "
+    "use decompose_reduction first where the block has an init"};
 inline constexpr const Condition* distribute_conditions[] = {
     &loop_is_plain, &step_keeps_results, &loop_has_statements, &iterations_reach_their_end};
 
@@ -37,8 +38,8 @@ Planned<DistributePlan> plan_distribute(const Schedule& schedule,
 ///   b(i)
 ///
 /// Statements that need each other in later iterations stay together. A condition around them is
-/// asked for each. Gives the loops in the place
-/// of `loop`, in their order; the first keeps its name.
+/// asked for each; a block around them becomes several. Gives the loops in the place of `loop`, in
+/// their order; the first keeps its name, as does the first of the blocks.
 Handles<LoopRV> commit_distribute(Schedule& schedule, DistributePlan&& plan);
 
 inline constexpr Primitive distribute(PrimitiveDefinition{

@@ -76,8 +76,8 @@ inline constexpr Condition condition_is_a_truth_value{"argument_has_type",
                                                       "compare it, as in n * m >= 10000"};
 inline constexpr Condition updates_can_be_atomic{
     "updates_can_be_atomic",
-    "what iterations of loop {} update in common are not sums, extremes or bits of integers of 32 "
-    "or 64 bits in global memory",
+    "what iterations of loop {} update in common are not sums, or extremes or bits of integers, of "
+    "32 or 64 bits in global memory",
     "parallelize the loop, or privatize it first: iterations then have copies that are merged"};
 inline constexpr const Condition* loop_kind_conditions[] = {&iterations_reach_their_end,
                                                             &step_keeps_results};

@@ -199,6 +199,44 @@ for i_last in range(9, 10):
     B[i_last] = A[i_last]
 )"));
 }
+/// A window of five, through a buffer whose elements are computed where they are read.
+Ptr<PrimFunc> window() {
+  return program(R"(a: T.handle, c: T.handle)", R"(
+n = T.int32()
+A = T.match_buffer(a, (n + 4,), "float32")
+C = T.match_buffer(c, (n,), "float32")
+B = T.alloc_buffer((n + 4,))
+for i in range(n + 4):
+    with T.block("B"):
+        vi = T.axis.spatial(n + 4, i)
+        B[vi] = A[vi] * T.float32(2)
+for j in range(n):
+    with T.block("C"):
+        vj = T.axis.spatial(n, j)
+        C[vj] = B[vj] + B[vj + 2] * B[vj + 4]
+)");
+}
+
+TEST(peel, gives_parts_what_each_iteration_has_for_itself) {
+  const auto before = window();
+  Schedule sch(before);
+  const LoopRV j = get_loop(sch, "j");
+  compute_at(sch, get_block(sch, "B"), j);
+  for (const LoopRV part : peel(sch, j, 1, 2)) parallel(sch, part);
+  expect_result(sch, before);
+}
+
+TEST(peel, gives_parts_rings_of_their_own) {
+  const auto before = window();
+  Schedule sch(before);
+  const auto [outer, inner] = split(sch, get_loop(sch, "j"), {infer, 8}).take<2>();
+  const BlockRV computed = get_block(sch, "B");
+  compute_at(sch, computed, inner);
+  store_at(sch, computed, outer);
+  for (const LoopRV part : peel(sch, outer, 1, 1)) parallel(sch, part);
+  expect_result(sch, before);
+}
+
 TEST(peel, leaves_memory_that_goes_from_one_iteration_to_the_next) {
   const auto before = program(vectors, R"(
 t = T.alloc_buffer((2,))

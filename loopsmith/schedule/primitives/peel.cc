@@ -217,6 +217,25 @@ Planned<PeelPlan> plan_peel(const Schedule& schedule, const PeelArguments& argum
   return plan;
 }
 
+namespace {
+
+/// A copy of memory for a part; the part uses it then.
+Ptr<Buffer> take_copy(Schedule& schedule, std::uint32_t function, const Ptr<Buffer>& shared,
+                      const std::string& suffix, Stmt& part) {
+  Buffer copy = *shared;
+  copy.name = schedule.fresh_buffer_name(function, shared->name + suffix);
+  Var data = *shared->data;
+  data.name = copy.name;
+  copy.data = make(std::move(data));
+  const Ptr<Buffer> own = make(std::move(copy));
+  Rewriter rename;
+  rename.replace_buffer(shared, own);
+  part = rename(part);
+  return own;
+}
+
+}  // namespace
+
 Handles<LoopRV> commit_peel(Schedule& schedule, PeelPlan&& plan) {
   const For loop = schedule.get(plan.loop);
   const NodeId node = schedule.node(plan.loop);
@@ -226,6 +245,7 @@ Handles<LoopRV> commit_peel(Schedule& schedule, PeelPlan&& plan) {
   Analyzer analyzer;
   std::vector<Stmt> parts;
   std::vector<Ptr<Var>> variables;
+  std::vector<Ptr<Buffer>> copies;
   Schedule::Renewed renewed;
   for (const PeeledPart& piece : plan.parts) {
     For part = loop;
@@ -246,6 +266,9 @@ Handles<LoopRV> commit_peel(Schedule& schedule, PeelPlan&& plan) {
       part.loop_var = var(schedule.fresh_loop_name(function, loop.loop_var->name + piece.suffix),
                           loop.loop_var->dtype);
       part.body = clone_with(part.body, {{loop.loop_var, part.loop_var}});
+      for (const Ptr<Buffer>& own : plan.own) {
+        copies.push_back(take_copy(schedule, function, own, piece.suffix, part.body));
+      }
     }
     variables.push_back(part.loop_var);
     parts.push_back(make(std::move(part)));
@@ -254,6 +277,7 @@ Handles<LoopRV> commit_peel(Schedule& schedule, PeelPlan&& plan) {
       plan.parts, [](const PeeledPart& part) { return !part.going_on.empty(); });
   const std::optional<BlockRV> outer = block_around(schedule, node);
   schedule.replace(node, seq(std::move(parts)), renewed);
+  for (const Ptr<Buffer>& copy : copies) allocate_in(schedule, *outer, copy);
   if (reads_results && outer) update_regions_around(schedule, *outer);
   Handles<LoopRV> made;
   for (const Ptr<Var>& variable : variables)

@@ -35,6 +35,7 @@ struct PeeledPart {
 struct PeelPlan {
   LoopRV loop;
   std::vector<PeeledPart> parts;
+  std::vector<Ptr<Buffer>> own = {};  ///< What each iteration has for itself: so do the parts.
 };
 
 inline constexpr Condition peeled_numbers_are_positive{"number_is_in_range",
@@ -75,8 +76,8 @@ Planned<PeelPlan> plan_peel(const Schedule& schedule, const PeelArguments& argum
 ///   for j in i:         for j in i - i % 8:          body(i, j)
 ///     body(i, j)  =>    for j_last in i - i % 8..i:  body(i, j_last)
 ///
-/// Gives the loops in their order. The loop that is left keeps its name and blocks, the others get
-/// copies; where nothing is left, it ends.
+/// Gives the loops in their order. The loop that is left keeps its name, blocks and memory that
+/// each iteration has for itself, the others get copies; where nothing is left, it ends.
 Handles<LoopRV> commit_peel(Schedule& schedule, PeelPlan&& plan);
 
 inline constexpr Primitive peel(PrimitiveDefinition{

@@ -88,5 +88,17 @@ TEST(analyzer, knows_the_condition_of_a_scope) {
   EXPECT_FALSE(analyzer.can_prove(i < 10));
 }
 
+TEST(analyzer, knows_the_dividend_of_a_quotient_that_is_bounded) {
+  const auto i = var("i"), n = size_var("n");
+  Analyzer analyzer;
+  analyzer.bind(i, range(0, 100));
+  {
+    const ConstraintScope scope = analyzer.constraint_scope(i < floordiv(n + 1, 32));
+    EXPECT_EQ(analyzer.const_int_bound(n).min_value, 31);
+  }
+  const ConstraintScope scope = analyzer.constraint_scope(floordiv(n, 8) <= 2);
+  EXPECT_EQ(analyzer.const_int_bound(n).max_value, 23);
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -18,6 +18,19 @@ void Simplifier::assume_bound(Term term, const ConstIntBound& bound) {
   const ConstIntBound both = intersect(before, bound);
   if (both.is_empty() || both == before) return;  // What was derived so far still holds.
   knowledge_.facts.change(term, [&](Fact& fact) { fact.bound = both; });
+  // x // 4 >= 2 tells of x.
+  const TermNode node = terms_[term];
+  const bool is_quotient = node.kind == Kind::floordiv && terms_.is_constant(node.b) &&
+                           terms_[node.b].value > 0 && !terms_.is_constant(node.a);
+  if (!is_quotient) return;
+  const std::int64_t divisor = terms_[node.b].value;
+  const ConstIntBound dividend = add(multiply(both, point(divisor)), {0, divisor - 1});
+  assume_bound(node.a, dividend);
+  if (!terms_.type(node.a).is_index()) return;
+  const Offset sum = split_offset(terms_, node.a);
+  if (!terms_.is_constant(sum.rest)) {
+    assume_bound(sum.rest, subtract(dividend, point(sum.offset)));
+  }
 }
 
 void Simplifier::assume_truth(Term condition, bool truth) {

@@ -62,9 +62,20 @@ IN_A_BRANCH = [
     "else:",
     "    B[i, 1] = 3",
 ]
+EXCHANGED = [
+    "for j in range(4):",
+    "    B[i, j] = M[i, j]",
+    "for p in range(3):",
+    "    for j in range(T.shift_left(1, p) - 1):",
+    "        if j < 3:",
+    "            if B[i, j] > B[i, j + 1]:",
+    "                t[0] = B[i, j]",
+    "                B[i, j] = B[i, j + 1]",
+    "                B[i, j + 1] = t[0]",
+]
 
 
-@pytest.mark.parametrize("lines", [SELECTED, ELEMENTS, IN_A_BRANCH])
+@pytest.mark.parametrize("lines", [SELECTED, ELEMENTS, IN_A_BRANCH, EXCHANGED])
 @pytest.mark.parametrize("how", ["parallel", "vectorize"])
 def test_branches_fill_what_an_iteration_reads(lines: list[str], how: str):
     func = program(lines)

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/dependence/delinearize.h"
+#include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/live_values.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
@@ -156,7 +157,36 @@ bool Analysis::find_private(const Ref& memory, int loop) {
   return std::all_of(uses.begin(), uses.end(), is_covered);
 }
 
+bool Analysis::is_dominated(int which, int write, int depth) const {
+  const Access &read = access(which), &first = access(write);
+  const Statement &reader = statement_of(which), &writer = statement_of(write);
+  const bool is_element = first.writes && first.locals.empty() && read.locals.empty() &&
+                          first.buffer.same_as(read.buffer) && !first.whole && !read.whole &&
+                          first.statement < read.statement;
+  if (!is_element || static_cast<int>(writer.loops.size()) < depth) return false;
+  const auto leads = [](const auto& a, const auto& b, auto&& is_same) {
+    return a.size() <= b.size() && std::equal(a.begin(), a.end(), b.begin(), is_same);
+  };
+  const auto is_around = [](const Context& a, const Context& b) {
+    const bool is_condition =
+        a.kind == Context::Kind::condition || a.kind == Context::Kind::negation;
+    // Of a condition without its statement, it is not known when it is asked.
+    const bool is_one = !is_condition || a.node.defined() || is_timeless(a.value);
+    return is_one && a.kind == b.kind && a.node.same_as(b.node) && a.value.same_as(b.value) &&
+           a.variable.same_as(b.variable);
+  };
+  if (!leads(writer.loops, reader.loops, std::equal_to<>()) ||
+      !leads(writer.surroundings, reader.surroundings, is_around) || !first.surroundings.empty()) {
+    return false;
+  }
+  return first.index.size() == read.index.size() &&
+         std::equal(first.index.begin(), first.index.end(), read.index.begin(),
+                    [](const auto& a, const auto& b) { return a && b && *a == *b; });
+}
+
 bool Analysis::is_written_before(int read, const std::vector<int>& candidates, int depth) {
+  const auto dominates = [&](int write) { return is_dominated(read, write, depth); };
+  if (std::any_of(candidates.begin(), candidates.end(), dominates)) return true;
   std::vector<int> writes;
   for (const int i : candidates) {
     const int common = program_.common_depth(access(i).statement, access(read).statement);

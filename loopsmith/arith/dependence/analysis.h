@@ -64,6 +64,10 @@ class Analysis {
   /// True when each iteration of the loop may have its own copy of the memory: nothing outside the
   /// loop reads what it leaves there, and what an iteration reads, it wrote before.
   bool is_private(const Ref& memory, int loop);
+  /// True when `write` is sure to have stored the element that `read` accesses, within the same
+  /// iteration of its own loops, `depth` or more: whatever stands around it, whether or not that is
+  /// known, stands around the other, too.
+  bool is_dominated(int read, int write, int depth) const;
   /// True when, within an iteration of the first `depth` loops around it, each element that `read`
   /// accesses was written before by one of the candidates.
   bool is_written_before(int read, const std::vector<int>& candidates, int depth);

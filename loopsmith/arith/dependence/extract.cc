@@ -71,9 +71,9 @@ class Extractor {
     } else if (const auto* node = stmt.as<IfThenElse>()) {
       read_all(stmt, {node->condition});
       const int choice = node->else_case ? choice_count_++ : no_choice;
-      under(node->condition, true, [&] { visit(node->then_case); }, choice);
+      under(node->condition, true, [&] { visit(node->then_case); }, choice, stmt);
       if (node->else_case) {
-        under(node->condition, false, [&] { visit(node->else_case); }, choice);
+        under(node->condition, false, [&] { visit(node->else_case); }, choice, stmt);
       }
     } else if (const auto* node = stmt.as<BlockRealize>()) {
       visit_block(stmt, *node);
@@ -282,11 +282,12 @@ class Extractor {
   static constexpr int no_choice = -1;
 
   template <class Body>
-  void under(const Expr& condition, bool holds, Body&& body, int choice = no_choice) {
+  void under(const Expr& condition, bool holds, Body&& body, int choice = no_choice,
+             const Ref& branch = nullptr) {
     const std::size_t guards = guards_.size();
     const bool is_exact = forms_.add_clauses(condition, holds, guards_);
     const bool is_choice = !is_exact && choice != no_choice;
-    surroundings_.push_back({holds ? Kind::condition : Kind::negation, nullptr, condition});
+    surroundings_.push_back({holds ? Kind::condition : Kind::negation, branch, condition});
     if (is_choice) choices_.push_back({choice, holds, static_cast<int>(loops_.size())});
     inexact_ += is_exact || is_choice ? 0 : 1;
     body();

@@ -61,6 +61,30 @@ TEST(private_memory, a_buffer_that_each_iteration_fills_before_it_reads_may_be_p
   EXPECT_NE(text(rows_through(p, t, load(widths, {p.i}), 2), local), "proved");
 }
 
+TEST(private_memory, what_a_statement_reads_was_written_under_the_same_conditions) {
+  Program p;
+  const auto t = decl_buffer({1}, f32, "T");
+  const auto text = [&](const Stmt& root) {
+    Dependences d(root, {.local_buffers = {t}});
+    return text_of(d.parallelizable(p.i));
+  };
+  const auto when = [&](const Expr& condition, const Stmt& body) {
+    return make(IfThenElse{.condition = condition, .then_case = body});
+  };
+  const Expr first = load(p.a, {p.i, 0}), second = load(p.a, {p.i, 1});
+  const Stmt fill = store(t, first, {0}), use = store(p.a, load(t, {0}), {p.i, 1});
+  const Stmt swap = seq({fill, store(p.a, second, {p.i, 0}), use});
+  EXPECT_EQ(text(p.loop(p.i, 100, when(second < first, swap))), "proved");
+  // How often an inner loop runs, is not affine.
+  const Expr count = call(i32, op("shift_left"), {1, p.j});
+  EXPECT_EQ(text(p.loop(p.i, 100, p.loop(p.j, 4, p.loop(p.k, count, swap)))), "proved");
+  // The condition may be another one when it is asked again.
+  const Expr condition = second < first;
+  EXPECT_NE(text(p.loop(p.i, 100, seq({when(condition, fill), when(condition, use)}))), "proved");
+  EXPECT_NE(text(p.loop(p.i, 100, seq({p.loop(p.k, count, fill), use}))), "proved");
+  EXPECT_NE(text(p.loop(p.i, 100, when(condition, seq({use, fill})))), "proved");
+}
+
 TEST(private_memory, a_scan_in_a_buffer_reads_what_earlier_iterations_wrote) {
   Program p;
   const auto t = decl_buffer({10}, f32, "T");

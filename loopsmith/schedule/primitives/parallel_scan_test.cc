@@ -171,6 +171,34 @@ for i in range(100):
   EXPECT_EQ(scan_of("t[0] = 0"), "");
 }
 
+TEST(parallel_scan, takes_what_an_iteration_stores_to_a_variable_several_times) {
+  expect_scan(sums, R"(
+m = T.alloc_buffer((1,), "int32")
+m[0] = 3
+for i in range(100):
+    if A[i] % 5 == 0:
+        m[0] = 0
+    m[0] = T.max(m[0], A[i])
+    B[i] = m[0]
+)");
+}
+
+TEST(parallel_scan, reads_the_first_state_where_the_loop_runs) {
+  const auto lengths = program("a: T.handle, b: T.handle", R"(
+n = T.int32()
+A = T.match_buffer(a, (n + 1,), "int32")
+B = T.match_buffer(b, (n + 1,), "int32")
+for i in range(n):
+    if A[i + 1] == A[i]:
+        B[i + 1] = B[i] + 1
+    else:
+        B[i + 1] = 1
+)");
+  Schedule sch(lengths);
+  parallel_scan(sch, get_loop(sch, "i"), 8);
+  expect_result(sch, lengths);
+}
+
 TEST(parallel_scan, takes_what_is_linear_in_another_ring) {
   expect_scan(sums, "for i in range(100):\n    B[i + 1] = T.max(T.min(B[i], A[i]), A[i] - 7)\n");
   expect_scan(sums, "for i in range(100):\n    B[i + 1] = (B[i] & A[i]) ^ (A[i] | 5)\n");

@@ -56,14 +56,35 @@ Stmt store_of_choice(const Stmt& stmt) {
   return make(std::move(made));
 }
 
+/// Adds a store; one to the variable that the store before is to, too, takes the place of both.
+void add_store(Stmt stmt, std::vector<Stmt>& stores) {
+  const auto* store = stmt.as<BufferStore>();
+  const auto* before = stores.empty() ? nullptr : stores.back().as<BufferStore>();
+  const bool is_next = store && before && store->buffer.same_as(before->buffer) &&
+                       has_one_element(*store->buffer) && !store->predicate.defined() &&
+                       !before->predicate.defined();
+  if (is_next) {
+    Rewriter rewrite;
+    rewrite.on<BufferLoad>([&](const BufferLoad& load) -> Expr {
+      return load.buffer.same_as(store->buffer) ? before->value : Expr(rewrite.children(load));
+    });
+    BufferStore both = *store;
+    both.value = rewrite(store->value);
+    stmt = make(std::move(both));
+    stores.pop_back();
+  }
+  stores.push_back(std::move(stmt));
+}
+
 bool add_stores(const Stmt& stmt, StoredBody& found) {
   if (const auto* sequence = stmt.as<SeqStmt>()) {
     return std::ranges::all_of(sequence->seq,
                                [&](const Stmt& part) { return add_stores(part, found); });
   }
   if (stmt.is<BufferStore>() || stmt.is<IfThenElse>()) {
-    found.stores.push_back(store_of_choice(stmt));
-    return found.stores.back().defined();
+    const Stmt store = store_of_choice(stmt);
+    if (store.defined()) add_store(store, found.stores);
+    return store.defined();
   }
   const auto* realize = stmt.as<BlockRealize>();
   if (!realize || realize->block->init.defined() || !is_const_int(realize->predicate, 1) ||
@@ -277,6 +298,7 @@ std::optional<Composition> accumulating(const CarriedValue& carried) {
 bool has_first_state(const CarriedValue& carried, const For& loop) {
   if (are_equal_indices(carried.indices, carried.previous)) return true;
   Analyzer analyzer;
+  const ConstraintScope runs = analyzer.constraint_scope(loop.extent > 0);
   for (std::size_t d = 0; d < carried.previous.size(); ++d) {
     const Expr first = substitute(carried.previous[d], {{loop.loop_var, loop.min}});
     const Expr last = carried.buffer->shape[d] - 1;

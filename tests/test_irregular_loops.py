@@ -324,6 +324,24 @@ def test_tree_reduce_refuses_what_makes_no_tree() -> None:
     tir.Schedule(sums_of_rows(64, "int32"), allow_reassociation=False).tree_reduce("k", [None, 8])
 
 
+def test_tree_reduce_says_how_plain_loops_become_blocks() -> None:
+    sch = tir.Schedule(
+        program(
+            "A: T.Buffer((100,)), B: T.Buffer((1,))",
+            """
+B[0] = T.float32(0)
+for k in range(100):
+    B[0] = B[0] + A[k]
+""",
+        )
+    )
+    with pytest.raises(ls.ScheduleError, match=r"fix: sch\.normalize_nest\("):
+        sch.tree_reduce("k", [None, 8, 4])
+    sch.normalize_nest("k")
+    sch.tree_reduce("k", [None, 8, 4])
+    assert sch.verify()
+
+
 STAGES = (
     'A: T.Buffer((12, 20), "float32"), C: T.Buffer((12, 20), "float32")',
     """

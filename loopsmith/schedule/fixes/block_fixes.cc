@@ -166,7 +166,10 @@ Fixes loops_around_block(const RefusedCall& call) {
     const auto blocks = child_blocks(call.schedule, call.schedule.node(*loop));
     if (!blocks.empty()) block = blocks.back();
   }
-  if (!block) return fixes;
+  if (!block) {
+    fixes.push_back({call_of(normalize_nest, {*loop}), again(call)});
+    return fixes;
+  }
   Fixes larger = in_larger_steps(call, *block);
   fixes.insert(fixes.begin(), larger.begin(), larger.end());
   auto loops = loops_around(call.schedule, call.schedule.node(*block));

@@ -6,13 +6,13 @@
 #include <unordered_set>
 
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/ir/edit.h"
 #include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/loop_body.h"
 #include "loopsmith/transform/loops.h"
+#include "loopsmith/transform/rewrite_branch.h"
 
 namespace loopsmith {
 namespace {
@@ -22,12 +22,48 @@ constexpr int max_distance = 2;
 /// Of more stores, each is asked about all others.
 constexpr std::size_t max_stores = 16;
 
+/// A load of what a store stored some iterations before: lane l is its lane l - shift.
+struct Reuse {
+  int distance = 0;
+  int shift = 0;
+};
+
 /// A store whose value later iterations read.
 struct Carried {
   const BufferStore* store = nullptr;
-  int distance = 0;                                   ///< The largest.
-  std::unordered_map<const Object*, int> loads = {};  ///< Iterations since the value was stored.
+  int distance = 0;                                     ///< The largest.
+  std::unordered_map<const Object*, Reuse> loads = {};  ///< Those of its values.
+  std::vector<int> starts = {};  ///< By distance: how far the load that starts it is shifted.
 };
+
+/// The first element that an index is of, and how far the next lane's is.
+Ramp lanes_of(const Expr& index) {
+  if (const auto* ramp = index.as<Ramp>()) return *ramp;
+  return {.base = index, .stride = zero_of(index.dtype()), .lanes = 1};
+}
+
+Expr index_of(const Ramp& lanes) {
+  return lanes.lanes == 1 ? lanes.base : make(Ramp(lanes));
+}
+
+/// The same lanes, of elements that are so many lanes behind.
+Ramp shifted(Ramp lanes, int shift) {
+  lanes.base = lanes.base - lanes.stride * int_imm(lanes.stride.dtype(), shift);
+  return lanes;
+}
+
+/// Lane l of the result is lane l - shift of `vector`; others are `rest`, or any.
+Expr shifted_vector(const Expr& vector, int shift, const Expr& rest = {}) {
+  const int lanes = vector.dtype().lanes;
+  std::vector<Expr> vectors{vector}, order;
+  if (rest.defined()) vectors.push_back(broadcast(rest, lanes));
+  for (int lane = 0; lane < lanes; ++lane) {
+    const int from = lane - shift;
+    const bool is_inside = from >= 0 && from < lanes;
+    order.push_back(int_imm(i32, is_inside ? from : rest.defined() ? lanes : lane));
+  }
+  return make(Shuffle{.vectors = std::move(vectors), .indices = std::move(order)});
+}
 
 class Carrier {
  public:
@@ -36,30 +72,19 @@ class Carrier {
       const bool is_innermost = node.kind == ForKind::serial && !contains<For>(node.body);
       return is_innermost ? with_carries(node) : rewrite_loop(rewrite_, analyzer_, node);
     });
-    rewrite_.on<IfThenElse>([this](const IfThenElse& node) -> Stmt {
-      Edit edit(node);
-      edit.set(&IfThenElse::then_case, under(node.condition, node.then_case));
-      if (node.else_case) edit.set(&IfThenElse::else_case, under(!node.condition, node.else_case));
-      return std::move(edit).done();
-    });
+    rewrite_.on<IfThenElse>(
+        [this](const IfThenElse& node) { return rewrite_branch(rewrite_, analyzer_, node); });
   }
 
   Ptr<PrimFunc> run(const Ptr<PrimFunc>& func) { return rewrite_.body_of(func); }
 
  private:
-  Stmt under(const Expr& condition, const Stmt& body) {
-    const ConstraintScope scope = analyzer_.constraint_scope(condition);
-    rewrite_.forget();
-    Stmt result = rewrite_(body);
-    rewrite_.forget();
-    return result;
-  }
-
   /// True when nothing that the loop stores changes what this store has stored, so many iterations
-  /// long.
-  bool stays(const For& loop, const LoopBody& body, const BufferStore& store, int distance) {
+  /// long; the store itself for so many.
+  bool stays(const For& loop, const LoopBody& body, const BufferStore& store, int distance,
+             int own_distance) {
     return std::ranges::all_of(body.stores, [&](const BufferStore* other) {
-      if (other == &store) return misses(loop, store, store, 1, distance - 1);
+      if (other == &store) return misses(loop, store, store, 1, own_distance);
       return distinct_.are_apart(store.buffer, other->buffer) ||
              (body.stores.size() <= max_stores && body.is_fixed(other->indices[0]) &&
               misses(loop, store, *other, 0, distance));
@@ -70,11 +95,19 @@ class Carrier {
   /// before.
   bool misses(const For& loop, const BufferStore& store, const BufferStore& other, int first,
               int last) {
-    if (!other.buffer.same_as(store.buffer) || other.value.dtype().is_vector()) return false;
+    const Ramp now = lanes_of(other.indices[0]);
+    const bool has_form = other.indices[0].dtype().lanes == now.lanes;
+    if (!other.buffer.same_as(store.buffer) || !has_form) return false;
     for (int i = first; i <= last; ++i) {
-      const Expr apart = other.indices[0] - earlier(loop, store.indices[0], i);
-      const ConstIntBound bound = analyzer_.const_int_bound(analyzer_.simplify(apart));
-      if (bound.min_value <= 0 && bound.max_value >= 0) return false;
+      const Ramp before = lanes_of(earlier(loop, store.indices[0], i));
+      if (now.lanes != before.lanes || !analyzer_.can_prove_equal(now.stride, before.stride)) {
+        return false;
+      }
+      for (int lane = 1 - now.lanes; lane < now.lanes; ++lane) {
+        const Expr apart = shifted(now, lane).base - before.base;
+        const ConstIntBound bound = analyzer_.const_int_bound(analyzer_.simplify(apart));
+        if (bound.min_value <= 0 && bound.max_value >= 0) return false;
+      }
     }
     return true;
   }
@@ -86,30 +119,77 @@ class Carrier {
     return substitute(index, {{loop.loop_var, before}});
   }
 
-  std::optional<Carried> carried(const For& loop, const LoopBody& body, const BufferStore& store) {
-    if (store.indices.size() != 1 || store.value.dtype().is_vector()) return {};
-    const Expr& index = store.indices[0];
-    if (!uses_variable(index, loop.loop_var) || !body.is_fixed(index)) return {};
-    if (!stays(loop, body, store, 0)) return {};
-    Carried found{.store = &store};
-    std::unordered_set<int> sure;
-    for (const BufferLoad* load : body.loads) {
-      if (!load->buffer.same_as(store.buffer) || load->dtype.is_vector()) continue;
-      for (int distance = 1; distance <= max_distance; ++distance) {
-        const Expr before = earlier(loop, index, distance);
-        if (!analyzer_.can_prove_equal(load->indices[0], before)) continue;
-        found.loads.emplace(load, distance);
-        if (body.sure_loads.contains(load)) sure.insert(distance);
-        break;
+  /// A difference takes products of sums apart, as (i + 1) * (n + 1).
+  bool are_equal(const Expr& a, const Expr& b) {
+    return analyzer_.can_prove_equal(a, b) || is_const_int(analyzer_.simplify(a - b), 0);
+  }
+
+  std::optional<Reuse> reuse_of(const For& loop, const BufferStore& store, const BufferLoad& load) {
+    const bool is_alike = load.buffer.same_as(store.buffer) && load.dtype == store.value.dtype() &&
+                          !load.predicate.defined();
+    if (!is_alike) return {};
+    const Ramp read = lanes_of(load.indices[0]);
+    if (read.lanes != load.dtype.lanes) return {};
+    for (int distance = 1; distance <= max_distance; ++distance) {
+      const Ramp stored = lanes_of(earlier(loop, store.indices[0], distance));
+      if (!analyzer_.can_prove_equal(read.stride, stored.stride)) return {};
+      for (const int shift : {0, 1, -1}) {
+        if (shift != 0 && read.lanes == 1) break;
+        if (are_equal(read.base, shifted(stored, shift).base)) return Reuse{distance, shift};
       }
     }
-    // What the first iterations find is loaded before the loop: only what they load anyway.
-    while (sure.contains(found.distance + 1) && stays(loop, body, store, found.distance + 1)) {
-      ++found.distance;
+    return {};
+  }
+
+  std::optional<Carried> carried(const For& loop, const LoopBody& body, const BufferStore& store) {
+    if (store.indices.size() != 1 || store.buffer->dtype.is_vector()) return {};
+    const Expr& index = store.indices[0];
+    const Ramp lanes = lanes_of(index);
+    if (lanes.lanes != index.dtype().lanes) return {};
+    if (!uses_variable(index, loop.loop_var) || !body.is_fixed(index)) return {};
+    if (lanes.lanes > 1 && !analyzer_.can_prove(lanes.stride != zero_of(lanes.stride.dtype()))) {
+      return {};
     }
-    std::erase_if(found.loads, [&](const auto& load) { return load.second > found.distance; });
+    if (!stays(loop, body, store, 0, 0)) return {};
+    Carried found{.store = &store};
+    std::vector<Reuse> sure;
+    const auto number = std::ranges::find(body.stores, &store) - body.stores.begin();
+    // Before the store, its own value of this iteration is not in the way.
+    bool are_before = true;
+    for (std::size_t i = 0; i < body.loads.size(); ++i) {
+      const BufferLoad* load = body.loads[i];
+      const auto reuse = reuse_of(loop, store, *load);
+      if (!reuse) continue;
+      are_before = are_before && i < body.loads_before[static_cast<std::size_t>(number)];
+      found.loads.emplace(load, *reuse);
+      if (body.sure_loads.contains(load)) sure.push_back(*reuse);
+    }
+    const int own = are_before ? 1 : 0;
+    for (int distance = 1; stays(loop, body, store, distance, distance - own); ++distance) {
+      const auto start = start_of(found, sure, distance);
+      if (!start) break;
+      found.starts.push_back(*start);
+    }
+    found.distance = static_cast<int>(found.starts.size());
+    std::erase_if(found.loads,
+                  [&](const auto& load) { return load.second.distance > found.distance; });
     if (found.distance == 0) return {};
     return found;
+  }
+
+  /// How far the load is shifted by which a value of that distance starts: what the first
+  /// iterations find is loaded before the loop, and only what they load anyway.
+  static std::optional<int> start_of(const Carried& carried, const std::vector<Reuse>& sure,
+                                     int distance) {
+    std::optional<int> start;
+    for (const Reuse& load : sure) {
+      if (load.distance == distance && start != 0) start = load.shift;
+    }
+    const bool has_all_lanes =
+        start && std::ranges::all_of(carried.loads, [&](const auto& load) {
+          return *start == 0 || load.second.distance < distance || load.second.shift == *start;
+        });
+    return has_all_lanes ? start : std::nullopt;
   }
 
   Stmt with_carries(const For& loop) {
@@ -126,43 +206,64 @@ class Carrier {
     return all.empty() ? Stmt(&loop) : rewritten(loop, all);
   }
 
+  /// What a load reads: lanes of `carry`, and the one element that is at an end.
+  static Expr with_end_loaded(const BufferLoad& read, const Expr& carry, int shift) {
+    Ramp lanes = lanes_of(read.indices[0]);
+    const int end = shift > 0 ? 0 : lanes.lanes - 1;
+    return shifted_vector(carry, shift, load(read.buffer, {shifted(lanes, -end).base}));
+  }
+
   static Stmt rewritten(const For& loop, const std::vector<Carried>& all) {
     std::vector<Ptr<Buffer>> registers;
     const auto new_register = [&](const Carried& of, const char* what) {
       const Ptr<Buffer>& buffer = of.store->buffer;
-      registers.push_back(decl_buffer({1}, buffer->dtype, buffer->name + "_" + what, "local"));
+      const int lanes = of.store->value.dtype().lanes;
+      const std::string name = buffer->name + "_" + what;
+      registers.push_back(decl_buffer({int{lanes}}, buffer->dtype, name, "local"));
       return registers.back();
     };
-    std::unordered_map<const Object*, Ptr<Buffer>> values;  // Of loads that are replaced.
-    std::unordered_map<const Object*, Ptr<Buffer>> nexts;   // By store.
+    const auto whole = [](const Ptr<Buffer>& buffer) {
+      return index_of(
+          {.base = 0, .stride = 1, .lanes = static_cast<int>(*as_int(buffer->shape[0]))});
+    };
+    const auto value_of = [&](const Ptr<Buffer>& buffer) { return load(buffer, {whole(buffer)}); };
+    std::unordered_map<const Object*, Expr> values;        // Of loads that are replaced.
+    std::unordered_map<const Object*, Ptr<Buffer>> nexts;  // By store.
     std::vector<Stmt> before, after;
     for (const Carried& each : all) {
       const Ptr<Buffer> next = new_register(each, "next");
       nexts[each.store] = next;
       std::vector<Ptr<Buffer>> carries;
       for (int i = 0; i < each.distance; ++i) carries.push_back(new_register(each, "carry"));
-      for (const auto& [load, distance] : each.loads) {
-        values[load] = carries[static_cast<std::size_t>(distance - 1)];
+      for (const auto& [node, reuse] : each.loads) {
+        const auto& read = *static_cast<const BufferLoad*>(node);
+        const Expr carry = value_of(carries[static_cast<std::size_t>(reuse.distance - 1)]);
+        values[node] = reuse.shift == 0 ? carry : with_end_loaded(read, carry, reuse.shift);
       }
       for (int i = each.distance; i-- > 0;) {
+        const auto at = static_cast<std::size_t>(i);
         const Expr place =
             substitute(earlier(loop, each.store->indices[0], i + 1), {{loop.loop_var, loop.min}});
-        const auto at = static_cast<std::size_t>(i);
-        before.push_back(store(carries[at], load(each.store->buffer, {place}), {0}));
-        after.push_back(store(carries[at], load(i > 0 ? carries[at - 1] : next, {0}), {0}));
+        const int shift = each.starts[at];
+        const Expr first = load(each.store->buffer, {index_of(shifted(lanes_of(place), shift))});
+        const auto set = [&](const Expr& value) {
+          return store(carries[at], value, {whole(carries[at])});
+        };
+        before.push_back(set(shift == 0 ? first : shifted_vector(first, -shift)));
+        after.push_back(set(value_of(i > 0 ? carries[at - 1] : next)));
       }
     }
     Rewriter rewrite;
     rewrite.on<BufferLoad>([&](const BufferLoad& node) -> Expr {
       const auto found = values.find(&node);
-      return found == values.end() ? Expr(rewrite.children(node)) : load(found->second, {0});
+      return found == values.end() ? Expr(rewrite.children(node)) : found->second;
     });
     rewrite.on<BufferStore>([&](const BufferStore& node) -> Stmt {
       const Ptr<BufferStore> inside = rewrite.children(node);
       const auto found = nexts.find(&node);
       if (found == nexts.end()) return inside;
-      return seq({store(found->second, inside->value, {0}),
-                  store(inside->buffer, load(found->second, {0}), inside->indices)});
+      return seq({store(found->second, inside->value, {whole(found->second)}),
+                  store(inside->buffer, value_of(found->second), inside->indices)});
     });
     For copy = loop;
     std::vector<Stmt> body{rewrite(loop.body)};

@@ -13,7 +13,12 @@ namespace loopsmith {
 /// An addition then waits for the one before, and not for memory. Only where nothing else that the
 /// loop stores meanwhile can be the element: other buffers are apart where the function allocates
 /// them, or where `tir.noalias` says so of the function or of a statement around; elements of one
-/// buffer where their indices are, as in rows of a sweep that are unrolled.
+/// buffer where their indices are, as in rows of a sweep that are unrolled. Of rows that are the
+/// lanes of a vector, each a column behind the one above, lanes move by one:
+///
+///     for j in n:                                     for j in n:
+///       D[ramp(j, n, 8)] = D[ramp(j - 1 - n, n, 8)]  =>   next = [D[j - 1 - n], carry[0..7]]
+///                                                         D[ramp(j, n, 8)] = next;  carry = next
 Ptr<PrimFunc> carry_in_registers(const Ptr<PrimFunc>& func);
 
 }  // namespace loopsmith

@@ -2,6 +2,7 @@
 #include "loopsmith/transform/carry_in_registers.h"
 
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/testing/evaluate.h"
 #include "loopsmith/transform/testing/functions.h"
@@ -94,6 +95,67 @@ TEST_F(CarryInRegisters, keeps_values_of_rows_that_are_apart) {
   };
   EXPECT_EQ(where(Expr(n) >= 9), 4);
   EXPECT_EQ(where(Expr(n) < 9), 0);
+}
+
+TEST_F(CarryInRegisters, keeps_no_value_that_the_store_has_replaced_before_it_is_read) {
+  const Stmt next = store(b, load(a, {i}), {floordiv(i + 2, 2)});
+  const Stmt use = store(a, load(b, {floordiv(i + 1, 2)}), {i});
+  EXPECT_EQ(registers_of(in(for_loop(i, 0, 16, seq({next, use})))), 0);
+}
+
+/// Rows of a table, each a lane, one column behind the row above.
+struct CarryLanes : CarryInRegisters {
+  Ptr<Buffer> c = decl_buffer({81}, f32, "C");
+
+  Expr at(Expr row, Expr column, Expr width) const {
+    return ramp(row * width + column + i, width - 1, 4);
+  }
+  Stmt rows(const std::vector<std::pair<int, int>>& read, Expr width = 9) const {
+    Expr sum = broadcast(f(1), 4);
+    for (const auto& [row, column] : read) sum = sum + load(c, {at(row, column, width)});
+    return for_loop(i, 0, 5, store(c, sum, {at(1, 4, width)}));
+  }
+  int carries(const std::vector<std::pair<int, int>>& read) {
+    const Ptr<PrimFunc> func = function({c}, rows(read));
+    const Ptr<PrimFunc> result = carry_in_registers(func);
+    std::vector<Argument> before{{{81}, {}}};
+    for (int k = 0; k < 81; ++k) before[0].elements.push_back(k % 7);
+    std::vector<Argument> after = before;
+    evaluate(func, before);
+    evaluate(result, after);
+    EXPECT_EQ(before, after) << script(result);
+    int count = 0;
+    pre_order_visit(result->body, [&](const Ref& node) {
+      const auto* load = node.as<BufferLoad>();
+      count += load && load->buffer->name.find("carry") != std::string::npos;
+      return true;
+    });
+    return count;
+  }
+};
+
+TEST_F(CarryLanes, keeps_vectors) {
+  EXPECT_EQ(carries({{1, 3}}), 1);  // Left.
+}
+
+TEST_F(CarryLanes, shifts_lanes_of_rows_that_need_each_other) {
+  EXPECT_EQ(carries({{0, 4}}), 1);                  // Above.
+  EXPECT_EQ(carries({{1, 3}, {0, 4}}), 2);          // Both.
+  EXPECT_EQ(carries({{1, 3}, {0, 4}, {0, 3}}), 4);  // And what was above before.
+}
+
+TEST_F(CarryLanes, leaves_what_is_no_lane_of_an_earlier_store) {
+  EXPECT_EQ(carries({{2, 4}}), 0);  // Below: nothing has stored it.
+  EXPECT_EQ(carries({{0, 3}}), 0);  // Two iterations ago, and nothing a single one ago.
+}
+
+TEST_F(CarryLanes, asks_whether_lanes_are_apart) {
+  const auto is_carried = [&](Expr least) {
+    const Stmt body = if_then(Expr(n) >= least, rows({{1, 3}}, n));
+    return !structural_equal(body, carry_in_registers(function({c}, body, {n}))->body);
+  };
+  EXPECT_TRUE(is_carried(2));
+  EXPECT_FALSE(is_carried(1));
 }
 
 }  // namespace

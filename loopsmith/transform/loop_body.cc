@@ -26,6 +26,7 @@ void LoopBody::visit(const Stmt& stmt, bool is_sure) {
     if (is_sure) (store->predicate.defined() ? masked_stores : sure_stores).push_back(store);
     for (const Expr& index : store->indices) read(index, is_sure);
     read(store->value, is_sure);
+    loads_before.push_back(loads.size());
   } else {
     is_simple = false;
   }

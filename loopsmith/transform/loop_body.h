@@ -16,6 +16,7 @@ struct LoopBody {
   std::vector<const BufferStore*> sure_stores;    ///< Those of each iteration, to all lanes.
   std::vector<const BufferStore*> masked_stores;  ///< Those of each iteration, to some.
   std::vector<const BufferLoad*> loads;
+  std::vector<std::size_t> loads_before;  ///< By store: how many of the loads come before it.
   std::unordered_set<const Object*> sure_loads;
   std::unordered_set<const Object*> named;  ///< Variables that are defined in it.
   bool is_simple = true;

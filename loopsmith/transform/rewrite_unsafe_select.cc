@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/rewrite_unsafe_select.h"
 
-#include "loopsmith/ir/edit.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/loops.h"
+#include "loopsmith/transform/rewrite_branch.h"
 
 namespace loopsmith {
 namespace {
@@ -50,20 +50,8 @@ Ptr<PrimFunc> rewrite_unsafe_select(const Ptr<PrimFunc>& func) {
   Analyzer analyzer;
   Rewriter rewrite;
   rewrite.on<For>([&](const For& node) { return rewrite_loop(rewrite, analyzer, node); });
-  rewrite.on<IfThenElse>([&](const IfThenElse& node) -> Stmt {
-    Edit edit(node);
-    edit.set(&IfThenElse::condition, rewrite(node.condition));
-    const auto under = [&](const Expr& condition, const Stmt& body) {
-      const ConstraintScope scope = analyzer.constraint_scope(condition);
-      rewrite.forget();
-      Stmt result = rewrite(body);
-      rewrite.forget();
-      return result;
-    };
-    edit.set(&IfThenElse::then_case, under(node.condition, node.then_case));
-    if (node.else_case) edit.set(&IfThenElse::else_case, under(!node.condition, node.else_case));
-    return std::move(edit).done();
-  });
+  rewrite.on<IfThenElse>(
+      [&](const IfThenElse& node) { return rewrite_branch(rewrite, analyzer, node); });
   rewrite.on<Select>([&](const Select& node) -> Expr {
     const Ptr<Select> inner = rewrite.children(node);
     if (!node.condition.dtype().is_scalar()) return inner;

@@ -7,6 +7,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/loops.h"
+#include "loopsmith/transform/rewrite_branch.h"
 
 namespace loopsmith {
 namespace {
@@ -30,11 +31,7 @@ class Simplifier {
     return analyzer_.simplify(values_.empty() ? e : rewrite_.inside(e));
   }
   Stmt under(const Expr& condition, const Stmt& body) {
-    const ConstraintScope scope = analyzer_.constraint_scope(condition);
-    rewrite_.forget();
-    Stmt result = rewrite_(body);
-    rewrite_.forget();
-    return result;
+    return rewrite_under(rewrite_, analyzer_, condition, body);
   }
 
   Rewriter rewrite_;

@@ -13,6 +13,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/loops.h"
+#include "loopsmith/transform/rewrite_branch.h"
 #include "loopsmith/transform/widen.h"
 
 namespace loopsmith {
@@ -35,10 +36,10 @@ int element_bits(const Stmt& body) {
   return bits;
 }
 
-Stmt widen_or_serial(const For& loop, int lanes) {
+Stmt widen_or_serial(const For& loop, int lanes, Analyzer& known) {
   if (leaves_loop(loop.body)) return serial_loop(loop, loop.body);
   if (lanes == 1) return substitute(loop.body, {{loop.loop_var, loop.min}});
-  const Stmt wide = widen(loop, lanes);
+  const Stmt wide = widen(loop, lanes, known);
   return wide ? wide : serial_loop(loop, loop.body);
 }
 
@@ -53,7 +54,7 @@ For piece(const For& loop, const Expr& first, int lanes) {
 /// All of a loop, in vectors whose lanes are powers of two. A longer vector of another number is
 /// taken apart by the back end in one way where it is stored and in another where it is loaded, so
 /// that it cannot stay in registers.
-Stmt widen_in_parts(const For& loop, int lanes, int max_lanes) {
+Stmt widen_in_parts(const For& loop, int lanes, int max_lanes, Analyzer& known) {
   if (leaves_loop(loop.body)) return serial_loop(loop, loop.body);
   std::vector<Stmt> parts;
   for (int done = 0; done < lanes;) {
@@ -65,7 +66,7 @@ Stmt widen_in_parts(const For& loop, int lanes, int max_lanes) {
       part.body = clone_with(loop.body, {{loop.loop_var, part.loop_var}});
     }
     Stmt wide =
-        width == 1 ? substitute(part.body, {{part.loop_var, part.min}}) : widen(part, width);
+        width == 1 ? substitute(part.body, {{part.loop_var, part.min}}) : widen(part, width, known);
     if (!wide) return serial_loop(loop, loop.body);
     parts.push_back(std::move(wide));
     done += width;
@@ -101,7 +102,7 @@ For without_idle_end(const For& loop) {
 }
 
 /// Full vectors in a serial loop, then the rest.
-Stmt strip_mine(const For& whole, int lanes) {
+Stmt strip_mine(const For& whole, int lanes, Analyzer& known) {
   const For loop = without_idle_end(whole);
   const DataType type = loop.loop_var->dtype;
   const Expr width = int_imm(type, lanes);
@@ -110,14 +111,14 @@ Stmt strip_mine(const For& whole, int lanes) {
   if (!Analyzer().can_prove(loop.extent >= int_imm(type, 0))) full = max(full, int_imm(type, 0));
   const Ptr<Var> chunk = var(loop.loop_var->name + "_vector", type);
   const Stmt main = for_loop(chunk, int_imm(type, 0), full,
-                             widen_or_serial(piece(loop, chunk * width, lanes), lanes));
+                             widen_or_serial(piece(loop, chunk * width, lanes), lanes, known));
 
   const std::int64_t* extent = as_int(loop.extent);
   if (extent && *extent % lanes == 0) return main;
   For rest = piece(loop, full * width, extent ? static_cast<int>(*extent % lanes) : lanes);
   rest.loop_var = make(Var(*loop.loop_var));
   rest.body = clone_with(loop.body, {{loop.loop_var, rest.loop_var}});
-  if (extent) return seq({main, widen_or_serial(rest, static_cast<int>(*extent % lanes))});
+  if (extent) return seq({main, widen_or_serial(rest, static_cast<int>(*extent % lanes), known)});
 
   // Which iteration this is, for a loop that need not start at 0 nor go up by 1.
   const std::int64_t* step = as_int(loop.step);
@@ -127,27 +128,31 @@ Stmt strip_mine(const For& whole, int lanes) {
     return seq({main, serial_loop(rest, rest.body)});
   }
   rest.body = guarded(*step > 0 ? rest.loop_var < end : end < rest.loop_var, rest.body);
-  return seq({main, widen_or_serial(rest, lanes)});
+  return seq({main, widen_or_serial(rest, lanes, known)});
 }
 
 }  // namespace
 
 Ptr<PrimFunc> vectorize_loops(const Ptr<PrimFunc>& func, int vector_bits) {
+  Analyzer known;
   Rewriter rewrite;
+  rewrite.on<IfThenElse>(
+      [&](const IfThenElse& node) { return rewrite_branch(rewrite, known, node); });
   rewrite.on<For>([&](const For& node) -> Stmt {
     // Inner loops first: where vectorized loops are nested, the inner one becomes the vector.
-    const Ptr<For> loop = rewrite.children(node);
-    if (loop->kind != ForKind::vectorized) return loop;
+    const Stmt inside = rewrite_loop(rewrite, known, node);
+    const auto* loop = inside.as<For>();
+    if (loop->kind != ForKind::vectorized) return inside;
     const std::int64_t* extent = as_int(loop->extent);
     if (extent && *extent <= 0) return no_op();
     const int bits = element_bits(loop->body);
     if (extent && *extent * bits <= max_vectors * vector_bits) {
       const auto lanes = static_cast<int>(*extent);
       return lanes * bits <= vector_bits
-                 ? widen_or_serial(*loop, lanes)
-                 : widen_in_parts(*loop, lanes, max_vectors_of_one * vector_bits / bits);
+                 ? widen_or_serial(*loop, lanes, known)
+                 : widen_in_parts(*loop, lanes, max_vectors_of_one * vector_bits / bits, known);
     }
-    return strip_mine(*loop, std::max(vector_bits / bits, 2));
+    return strip_mine(*loop, std::max(vector_bits / bits, 2), known);
   });
   return rewrite.body_of(func);
 }

@@ -2,6 +2,7 @@
 #include "loopsmith/transform/vectorize_loops.h"
 
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/testing/functions.h"
 
 namespace loopsmith {
@@ -44,6 +45,19 @@ TEST_F(VectorizeLoops, loads_without_a_clamp_that_no_lane_needs) {
   // What is no vector in memory even so stays as it is.
   EXPECT_TRUE(same(vectorized(store(b, load(a, {min(n + i * 2, 40)}), {i})),
                    store(b, loaded(min(ramp(n, 2, 8), splat(40))), {lanes})));
+}
+
+TEST_F(VectorizeLoops, updates_lanes_that_are_surely_apart) {
+  const auto update = [&](Expr least) {
+    const Expr index = i * n;
+    const Stmt loop =
+        for_loop(i, 0, 8, store(b, load(b, {index}) * x + f(1), {index}), ForKind::vectorized);
+    return vectorize_loops(function({a, b}, if_then(n >= least, loop), {n, x}), 512)->body;
+  };
+  const Expr apart = ramp(0, n, 8);
+  EXPECT_TRUE(same(update(1),
+                   if_then(n >= 1, store(b, load(b, {apart}) * splat(x) + splat(f(1)), {apart}))));
+  EXPECT_TRUE(contains<For>(update(0)));
 }
 
 TEST_F(VectorizeLoops, makes_masks_of_guards) {

@@ -84,7 +84,9 @@ Expr any_lane(const Expr& condition) {
 
 class Widener {
  public:
-  Widener(const For& loop, int lanes) : loop_(loop), lanes_(lanes) { set_rules(); }
+  Widener(const For& loop, int lanes, Analyzer& known) : loop_(loop), lanes_(lanes), known_(known) {
+    set_rules();
+  }
   Stmt run();
 
  private:
@@ -125,6 +127,7 @@ class Widener {
 
   const For& loop_;
   const int lanes_;
+  Analyzer& known_;
   Rewriter rewrite_;
   Substitution lane_values_;  // Variables that are vectors now.
   std::unordered_map<Ref, Ptr<Buffer>, RefHash, RefEqual>
@@ -361,9 +364,8 @@ Stmt Widener::reduction(const BufferStore& node, const std::vector<Expr>& indice
 /// others added would be lost.
 bool Widener::may_meet(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices) const {
   const auto* ramp = indices.back().as<Ramp>();
-  const std::int64_t* stride = ramp ? as_int(ramp->stride) : nullptr;
-  if ((stride && *stride != 0) || widened_.contains(buffer)) return false;
-  return reads(loop_.body, buffer);
+  const bool are_apart = ramp && known_.can_prove(ramp->stride != zero_of(ramp->stride.dtype()));
+  return !are_apart && !widened_.contains(buffer) && reads(loop_.body, buffer);
 }
 
 Stmt Widener::store(const BufferStore& node) {
@@ -465,8 +467,8 @@ Stmt serial_loop(const For& loop, const Stmt& body) {
   return make(std::move(serial));
 }
 
-Stmt widen(const For& loop, int lanes) {
-  return Widener(loop, lanes).run();
+Stmt widen(const For& loop, int lanes, Analyzer& known) {
+  return Widener(loop, lanes, known).run();
 }
 
 }  // namespace loopsmith

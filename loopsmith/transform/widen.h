@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/stmt.h"
 
 namespace loopsmith {
@@ -12,8 +13,9 @@ namespace loopsmith {
 ///       C[i] = A[i] * x             =>    with mask ramp(0, 1, 8) < broadcast(n, 8)
 ///       if i < n: D[i] = E[i]             D[ramp(0, 1, 8)] = E[ramp(0, 1, 8)]
 ///
-/// Where all lanes add up, multiply or compare into one element, they are reduced first.
-Stmt widen(const For& loop, int lanes);
+/// Where all lanes add up, multiply or compare into one element, they are reduced first. `known`
+/// says what is known of sizes at the place of the loop.
+Stmt widen(const For& loop, int lanes, Analyzer& known);
 
 /// `body`, or a serial loop with the bounds of `loop` over it: one iteration after another.
 Stmt serial_loop(const For& loop, const Stmt& body);

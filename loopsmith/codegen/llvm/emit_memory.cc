@@ -281,6 +281,19 @@ void Emitter::store(const BufferStore& store) {
     return store_contiguous(to, first, ir_.CreateVectorReverse(stored), nullptr);
   }
   // In the order of the lanes: where two write one element, the later one stays.
+  const auto* ramp = indices.as<Ramp>();
+  if (ramp && group == 1 && !is_masked) {
+    // No processor scatters faster than it stores lane by lane.
+    Access from_first = to;
+    from_first.base = element_address(to, place(ramp->base), /*in_bounds=*/true);
+    llvm::Value* distance = index(ramp->stride).value;
+    for (int lane = 0; lane < lanes; ++lane) {
+      llvm::Value* element = ir_.CreateExtractElement(stored, static_cast<std::uint64_t>(lane));
+      const Index at{.value = ir_.CreateMul(distance, int64(lane))};
+      store_contiguous(from_first, at, element, nullptr);
+    }
+    return;
+  }
   llvm::Instruction* made =
       ir_.CreateMaskedScatter(to_storage(to.element, stored), addresses(to, indices, group),
                               alignment_of(to, {}), mask_of(store.predicate, group));

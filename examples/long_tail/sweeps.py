@@ -12,11 +12,11 @@ from .program import Array, Program, numbers
 PROGRAMS: dict[str, Program] = {}
 
 
-def wavefront(sch: tir.Schedule) -> None:
+def wavefront(sch: tir.Schedule) -> tir.LoopRV:
     """Let tiles of 32 rows follow each other along the diagonals, those of one diagonal at once.
 
-    A tile runs in strips of eight rows, each row a column behind the one above: eight elements that
-    do not need each other.
+    A tile runs in strips of eight rows, each row a column behind the one above: return the loop
+    over eight elements that do not need each other.
     """
     tiles, i = sch.split("i", [None, 32])
     columns, j = sch.split("j", [None, 64])
@@ -28,8 +28,18 @@ def wavefront(sch: tir.Schedule) -> None:
     sch.skew(row, j)
     sch.reorder(j, row)
     sch.peel(j, first=7, last=7)
-    sch.unroll(row)
     sch.parallel(tiles)
+    return row
+
+
+def unrolled(sch: tir.Schedule) -> None:
+    """Compute the eight elements one by one: half of what they need is new."""
+    sch.unroll(wavefront(sch))
+
+
+def in_lanes(sch: tir.Schedule) -> None:
+    """Compute the eight elements as a vector: what they need, vectors before have computed."""
+    sch.vectorize(wavefront(sch))
 
 
 def swept(given: list[Array]) -> list[Array]:
@@ -51,7 +61,7 @@ def gauss_seidel(a: T.handle):
             A[i, j + 1] + A[i + 1, j] + A[i + 2, j + 1] + A[i + 1, j + 2]
         ) * T.float64(0.25)
 """,
-    wavefront,
+    unrolled,
     lambda n: [numbers((n + 2, n + 2), "float64")],
     swept,
     types=("float64", "float32"),
@@ -89,7 +99,7 @@ def edit_distance(a: T.handle, b: T.handle, d: T.handle):
             D[i, j] + T.Select(A[i] == B[j], 0, 1), T.min(D[i, j + 1], D[i + 1, j]) + 1
         )
 """,
-    wavefront,
+    in_lanes,
     borders,
     edit_distance,
     types=("int32", "int64"),
@@ -130,7 +140,7 @@ def smith_waterman(a: T.handle, b: T.handle, h: T.handle):
             T.max(H[i, j + 1], H[i + 1, j]) - 1,
         )
 """,
-    wavefront,
+    in_lanes,
     alignment,
     aligned,
     types=("int32", "int64"),

@@ -24,12 +24,17 @@ Ptr<PrimFunc> loops_of_launches(const Ptr<PrimFunc>& func) {
       thread = var(thread->name, type);
       body = substitute(body, {{axis->var, thread}});
     }
+    // The binding of a loop has a variable that nothing reads.
+    const Ptr<IterVar> binding = make(IterVar{.dom = axis->dom,
+                                              .var = var(axis->thread_tag, type),
+                                              .iter_type = axis->iter_type,
+                                              .thread_tag = axis->thread_tag});
     return make(For{.loop_var = thread,
                     .min = axis->dom ? axis->dom->min : zero_of(type),
                     .extent = cast(type, node.value),
                     .step = int_imm(type, 1),
                     .kind = ForKind::thread_binding,
-                    .thread_binding = axis,
+                    .thread_binding = binding,
                     .body = std::move(body)});
   });
   return rewrite.body_of(func);

@@ -22,8 +22,7 @@ def main(A: T.Buffer((128,), "float32")):
   const std::string text = script(loops_of_launches(func));
   EXPECT_NE(text.find(R"(    for bx in T.thread_binding(4, thread="blockIdx.x"):
         for tx in T.thread_binding(32, thread="threadIdx.x"):
-            A[bx * 32 + tx] = T.float32(1)
-)"),
+            A[bx * 32 + tx] = T.float32(1))"),
             std::string::npos)
       << text;
   const interp::Verdict verdict = interp::compare(func, lower_function(func, {.verify = true}));

@@ -36,11 +36,17 @@ Expr joined(const Expr& value, const Expr& x, const Expr& m) {
   return is_digit ? Expr(quotient->a) : Expr();
 }
 
-/// True for a number above 0, one of `positive`, and a product of such.
+/// True for a number above 0, one of `positive`, one of them in a wider type, and a product of
+/// such.
 bool is_positive(const Expr& m, std::span<const Expr> positive) {
   if (const std::int64_t* number = as_int(m)) return *number > 0;
   const auto is_it = [&](const Expr& each) { return are_proved_equal(each, m); };
   if (std::ranges::any_of(positive, is_it)) return true;
+  if (const auto* wide = m.as<Cast>()) {
+    const DataType type = wide->dtype, narrow = wide->value.dtype();
+    const bool keeps = type.is_index() && narrow.is_index() && type.bits >= narrow.bits;
+    return keeps && is_positive(wide->value, positive);
+  }
   const auto* product = m.as<Mul>();
   return product && is_positive(product->a, positive) && is_positive(product->b, positive);
 }

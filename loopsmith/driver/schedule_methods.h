@@ -102,8 +102,8 @@ class ScheduleMethods {
   Handles<LoopRV> peel(const LoopArgument& loop, std::int64_t first = 1, std::int64_t last = 0,
                        std::int64_t align = 0, std::int64_t align_end = 0);
   /// Gives the statements in a loop loops of their own, wherever dependences allow to cut between
-  /// them (loop fission). `loop`: With several statements inside; other loops, and conditions that
-  /// read no memory, may be between.
+  /// them (loop fission). `loop`: With several statements inside; other loops, conditions that read
+  /// no memory, and blocks without an init or buffers of their own may be between.
   Handles<LoopRV> distribute(const LoopArgument& loop);
   /// Lets a loop start elsewhere: what it did for `i`, it does for `i + offset`. Loops that are
   /// merged afterwards by `merge_siblings` then run so many iterations apart. `offset`: What is
@@ -133,9 +133,9 @@ class ScheduleMethods {
   /// and those over the terms of sums.
   LoopRV merge_online(const std::vector<LoopArgument>& loops);
   /// Gives each iteration of a loop elements of its own in an intermediate buffer: what one place
-  /// kept apart in time, `distribute` may then run apart. `buffer`: The name of a buffer that a
-  /// block around the loop allocates, or the buffer. `loop`: Each iteration of which gets a place
-  /// of its own.
+  /// kept apart in time, `distribute` may then run apart. `buffer`: The name of a buffer that is
+  /// allocated around the loop, or declared in it, or the buffer. `loop`: Each iteration of which
+  /// gets a place of its own.
   void expand_scalar(const BufferSelector& buffer, const LoopArgument& loop);
   /// Puts the values of an integer variable in its place where the loops around tell them: numbers,
   /// induction variables, and what the iteration before counted. `buffer`: The name of a variable

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/rules/plain_loops/recurrences.h"
 
+#include <algorithm>
+
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/plain_loops/statements.h"
 #include "loopsmith/schedule/queries/recurrence.h"
 
@@ -31,7 +35,25 @@ bool run_in_parts(Steps& steps, LoopRV loop) {
   return is_done;
 }
 
+/// True where an element needs no neighbours but those just before it, along rows, columns or both:
+/// vectors of a strip then have computed what the next one needs, but for the row above.
+bool needs_what_is_before(const For& inner) {
+  const std::vector<Statement> statements = statements_in(inner.body);
+  if (statements.size() != 1) return false;
+  Analyzer analyzer;
+  const Reference& stored = statements[0].references[0];
+  const auto is_just_before = [&](const Expr& load, const Expr& store) {
+    const Expr distance = analyzer.simplify(store - load);
+    return is_const_int(distance, 0) || is_const_int(distance, 1);
+  };
+  return std::ranges::all_of(statements[0].references, [&](const Reference& each) {
+    return !each.buffer.same_as(stored.buffer) ||
+           std::ranges::equal(each.indices, stored.indices, is_just_before);
+  });
+}
+
 bool run_along_diagonals(Steps& steps, LoopRV outer, LoopRV inner) {
+  const bool is_table = needs_what_is_before(steps.get(inner));
   const auto rows = steps.split(outer, {infer, rows_of_tile});
   if (rows.empty()) return false;
   const auto columns = steps.split(inner, {infer, columns_of_tile});
@@ -42,7 +64,8 @@ bool run_along_diagonals(Steps& steps, LoopRV outer, LoopRV inner) {
   const auto strips = steps.split(rows[1], {infer, rows_of_strip});
   return !strips.empty() && steps.skew(strips[1], columns[1]) &&
          steps.reorder({columns[1], strips[1]}) &&
-         steps.peel(columns[1], rows_of_strip - 1, rows_of_strip - 1) && steps.unroll(strips[1]) &&
+         steps.peel(columns[1], rows_of_strip - 1, rows_of_strip - 1) &&
+         (is_table ? steps.vectorize(strips[1]) : steps.unroll(strips[1])) &&
          steps.parallel(rows[0]);
 }
 

@@ -142,18 +142,21 @@ TEST(schedule_plain_loops, runs_in_threads_what_takes_longer_than_to_start_them)
 }
 
 TEST(schedule_plain_loops, sweeps_in_tiles_along_diagonals) {
-  const auto sweep = [](int rows, int columns) {
+  const auto sweep = [](int rows, int columns, const char* neighbours) {
     return program(
-        fmt::format("A: T.Buffer(({} + 1, {} + 1), 'int32')", rows, columns).c_str(),
-        fmt::format(
-            "for i, j in T.grid({}, {}):\n    A[i + 1, j + 1] = T.max(A[i, j + 1], A[i + 1, j])",
-            rows, columns)
+        fmt::format("A: T.Buffer(({} + 2, {} + 1), 'int32')", rows, columns).c_str(),
+        fmt::format("for i, j in T.grid({}, {}):\n    A[i + 1, j + 1] = T.max({}, A[i + 1, j])",
+                    rows, columns, neighbours)
             .c_str());
   };
-  const std::string text = scheduled(sweep(260, 1030), small_machine);
-  EXPECT_TRUE(has(text, "in T.parallel(")) << text;
-  EXPECT_TRUE(has(text, "in T.unroll(")) << text;
-  EXPECT_FALSE(has(scheduled(sweep(100, 1030), small_machine), "parallel"));
+  const std::string table = scheduled(sweep(260, 1030, "A[i, j + 1]"), small_machine);
+  EXPECT_TRUE(has(table, "in T.parallel(")) << table;
+  EXPECT_TRUE(has(table, "in T.vectorized(")) << table;
+  // What is below comes from memory for each element.
+  const std::string relaxed =
+      scheduled(sweep(260, 1030, "A[i, j + 1] + A[i + 2, j + 1]"), small_machine);
+  EXPECT_TRUE(has(relaxed, "in T.unroll(")) << relaxed;
+  EXPECT_FALSE(has(scheduled(sweep(100, 1030, "A[i, j + 1]"), small_machine), "parallel"));
 }
 
 TEST(schedule_plain_loops, gives_a_statement_beside_a_recurrence_a_loop_of_its_own) {

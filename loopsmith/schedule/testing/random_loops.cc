@@ -212,6 +212,7 @@ void ProgramWriter::nested_block(int levels) {
     const std::string axis = "v" + loop.text;
     line(fmt::format("{} = T.axis.spatial({}, {})", axis, domain(loop), loop.text));
     loop.text = axis;
+    loop.range.clear();  // It names loops outside of the block.
   }
   nest(levels - 1);
   indent_ = indent;

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/multiply_out.h"
 #include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
@@ -104,7 +105,7 @@ class Carrier {
         return false;
       }
       for (int lane = 1 - now.lanes; lane < now.lanes; ++lane) {
-        const Expr apart = shifted(now, lane).base - before.base;
+        const Expr apart = multiply_out(shifted(now, lane).base - before.base);
         const ConstIntBound bound = analyzer_.const_int_bound(analyzer_.simplify(apart));
         if (bound.min_value <= 0 && bound.max_value >= 0) return false;
       }
@@ -119,9 +120,9 @@ class Carrier {
     return substitute(index, {{loop.loop_var, before}});
   }
 
-  /// A difference takes products of sums apart, as (i + 1) * (n + 1).
   bool are_equal(const Expr& a, const Expr& b) {
-    return analyzer_.can_prove_equal(a, b) || is_const_int(analyzer_.simplify(a - b), 0);
+    return analyzer_.can_prove_equal(a, b) ||
+           is_const_int(analyzer_.simplify(multiply_out(a - b)), 0);
   }
 
   std::optional<Reuse> reuse_of(const For& loop, const BufferStore& store, const BufferLoad& load) {

@@ -149,6 +149,19 @@ TEST_F(CarryLanes, leaves_what_is_no_lane_of_an_earlier_store) {
   EXPECT_EQ(carries({{0, 3}}), 0);  // Two iterations ago, and nothing a single one ago.
 }
 
+TEST_F(CarryLanes, multiplies_rows_out) {
+  const Ptr<Var> m = var("m");
+  // Rows of n + 1 elements, from row m + 1 on.
+  const Expr row = Expr(m) + 1;
+  const auto place = [&](const Expr& in, int column) {
+    return ramp(in * (Expr(n) + 1) + column + i, n, 4);
+  };
+  const Stmt body =
+      if_then(Expr(n) >= 2, for_loop(i, 0, 5, store(c, load(c, {place(m, 4)}), {place(row, 4)})));
+  const auto func = function({c}, body, {n, m});
+  EXPECT_FALSE(structural_equal(body, carry_in_registers(func)->body)) << script(func);
+}
+
 TEST_F(CarryLanes, asks_whether_lanes_are_apart) {
   const auto is_carried = [&](Expr least) {
     const Stmt body = if_then(Expr(n) >= least, rows({{1, 3}}, n));

@@ -30,7 +30,8 @@ constexpr std::int64_t max_register_elements = 256;
 
 /// True of what no other buffer overlaps and registers may hold as it is.
 bool is_register(const Buffer& buffer) {
-  const std::int64_t* elements = as_int(element_count(buffer));
+  const Expr count = element_count(buffer);
+  const std::int64_t* elements = as_int(count);
   return memory_scope(buffer) == MemoryScope::local && elements &&
          *elements <= max_register_elements;
 }

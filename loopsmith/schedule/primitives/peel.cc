@@ -78,7 +78,8 @@ Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For
     return is_known ? analyzer.simplify(product) : Expr(product);
   });
   inside.on<Select>([&](const Select& node) -> Expr {
-    const std::int64_t* condition = as_int(analyzer.simplify(node.condition));
+    const Expr simple = analyzer.simplify(node.condition);
+    const std::int64_t* condition = as_int(simple);
     if (!condition) return Expr(inside.children(node));
     return inside(*condition ? node.true_value : node.false_value);
   });

@@ -2,6 +2,9 @@
 
 # What every source of ours is compiled with.
 set(LOOPSMITH_WARNINGS -Wall -Wextra -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  list(APPEND LOOPSMITH_WARNINGS -Werror=dangling) # Pointers into temporaries: `support/lifetime.h`.
+endif()
 
 # loopsmith_join_sources(target)
 #

@@ -40,7 +40,7 @@ set(public_headers
     runtime/c_abi.h runtime/dlpack.h runtime/dtype.h runtime/host_function.h runtime/module.h
     runtime/ndarray.h runtime/runtime_options.h runtime/signature.h runtime/timing.h
     schedule/argument.h schedule/handles.h schedule/size_condition.h schedule/split_factor.h
-    support/span.h support/user_error.h te/compute.h te/create_prim_func.h te/extern.h te/gradient.h
+    support/lifetime.h support/span.h support/user_error.h te/compute.h te/create_prim_func.h te/extern.h te/gradient.h
     te/reduce.h te/scan.h te/schedule.h te/te.h te/tensor.h te/tensor_intrin.h te/tensor_operators.h
     transform/pass_record.h tune/numerics.h tune/records.h
     tune/tuner.h)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "loopsmith/ir/node.h"
+#include "loopsmith/support/lifetime.h"
 
 namespace loopsmith {
 
@@ -495,7 +496,7 @@ Ptr<Var> pointer_var(std::string name, DataType element, std::string scope = {})
 Ptr<Range> range(Expr min, Expr extent);
 
 /// The value of an integer constant, or of a broadcast one; nullptr for anything else.
-const std::int64_t* as_int(const Expr& expr);
+const std::int64_t* as_int(const Expr& expr LOOPSMITH_LIFETIME_BOUND);
 /// True for the integer (or float) constant `value`, or its broadcast.
 bool is_const_int(const Expr& expr, std::int64_t value);
 /// The value of a float constant; nullptr for anything else.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <utility>
 
+#include "loopsmith/support/lifetime.h"
 #include "loopsmith/support/span.h"
 
 namespace loopsmith {
@@ -70,14 +71,14 @@ class Ref {
     if (node_) release();
   }
 
-  const Object* get() const { return node_; }
+  const Object* get() const LOOPSMITH_LIFETIME_BOUND { return node_; }
   bool defined() const { return node_ != nullptr; }
   bool same_as(const Ref& other) const { return node_ == other.node_; }
   const Span& span() const { return node_->span; }
 
   /// The node if it is a T, else nullptr (also for a null reference).
   template <class T>
-  const T* as() const;
+  const T* as() const LOOPSMITH_LIFETIME_BOUND;
   template <class T>
   bool is() const {
     return as<T>() != nullptr;
@@ -109,7 +110,7 @@ class Ptr : public Ref {
   /// Null when `ref` is not a T.
   static Ptr from(const Ref& ref) { return Ptr(ref.as<T>()); }
 
-  const T* get() const { return static_cast<const T*>(Ref::get()); }
+  const T* get() const LOOPSMITH_LIFETIME_BOUND { return static_cast<const T*>(Ref::get()); }
   const T* operator->() const { return get(); }
   const T& operator*() const { return *get(); }
   explicit operator bool() const { return defined(); }

@@ -225,7 +225,8 @@ TEST(create_prim_func, makes_annotations_of_attributes) {
   EXPECT_EQ(block->annotations.size(), 2u);
   EXPECT_EQ(block->annotations.get_int("level", 0), 3);
   EXPECT_TRUE(block->annotations.get("inputs").as<List>()->items[0].same_as(func->buffer_map[0]));
-  const auto* free = func->attrs.get("layout_free_buffers").as<List>();
+  const Ref listed = func->attrs.get("layout_free_buffers");
+  const auto* free = listed.as<List>();
   ASSERT_TRUE(free);
   EXPECT_TRUE(is_const_int(Expr::from(free->items[0]), 0));
 }

@@ -44,7 +44,8 @@ std::string LowerContext::block_name(const std::string& name, const Ref& op) {
 }
 
 Attrs LowerContext::annotations(const Attrs& attrs) {
-  if (const auto* tensors = attrs.get("layout_free_placeholders").as<List>()) {
+  const Ref listed = attrs.get("layout_free_placeholders");
+  if (const auto* tensors = listed.as<List>()) {
     for (const Ref& item : tensors->items) {
       const auto tensor = Ptr<loopsmith::Tensor>::from(item);
       require(tensor.defined(), ErrorKind::type_mismatch, "layout_free_is_tensor",

@@ -145,7 +145,8 @@ std::vector<Expr> aligned_strides(const Buffer& buffer, const Ref& rows) {
   for (std::size_t d = strides.size(); d-- > 0;) {
     for (const Ref& row : rows.as<List>()->items) {
       const auto& entries = row.as<List>()->items;
-      const std::int64_t* dimension = as_int(Expr::from(entries[1]));
+      const Expr number = Expr::from(entries[1]);
+      const std::int64_t* dimension = as_int(number);
       if (!dimension || *dimension != static_cast<std::int64_t>(d)) continue;
       const Expr factor = Expr::from(entries[2]), offset = Expr::from(entries[3]);
       stride = stride + floormod(offset + factor - floormod(stride, factor), factor);

@@ -120,7 +120,8 @@ Attrs behind_new_dimension(const Attrs& annotations) {
   List moved;
   for (const Ref& row : rows.as<List>()->items) {
     List entries = *row.as<List>();
-    const std::int64_t* dimension = as_int(Expr::from(entries.items[1]));
+    const Expr number = Expr::from(entries.items[1]);
+    const std::int64_t* dimension = as_int(number);
     if (dimension) entries.items[1] = int_imm(i32, *dimension + 1);
     moved.items.push_back(make(std::move(entries)));
   }

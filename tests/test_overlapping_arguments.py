@@ -120,3 +120,24 @@ def test_a_promise_that_arguments_are_apart_is_kept():
     memory = np.arange(8, dtype=np.float32)
     with pytest.raises(ls.CallError, match="overlaps"):
         built(memory, memory)
+
+
+def test_code_is_told_that_arguments_overlap_no_memory_of_the_function():
+    @T.prim_func
+    def columns(A: T.Buffer((64, 8192), "float32"), B: T.Buffer((8192,), "float32")):
+        sums = T.alloc_buffer((8192,), "float32")
+        for j in range(8192):
+            sums[j] = T.float32(0)
+        for i, j in T.grid(64, 8192):
+            sums[j] = sums[j] + A[i, j]
+        for j in range(8192):
+            B[j] = sums[j]
+
+    built = ls.build(columns, default_schedule=False)
+    accesses = [
+        line
+        for line in built.source("llvm").splitlines()
+        if ("load " in line or "store " in line) and "float" in line
+    ]
+    assert accesses
+    assert all("!alias.scope" in line and "!noalias" in line for line in accesses), accesses

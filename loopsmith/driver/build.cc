@@ -70,12 +70,15 @@ Ptr<PrimFunc> lower_known(const Ptr<PrimFunc>& func, const Target& target,
   const bool is_gpu = target.is_gpu();
   const auto warp_size = is_gpu ? gpu_limits(target).warp_size : 1;
   const bool has_async_copies = is_gpu && gpu_limits(target).has_async_copies;
+  // The engine serves products of four warps, and came with them.
+  const bool has_copy_engine = is_gpu && gpu_limits(target).has_warpgroup_products;
   const bool has_tensor_cores = is_gpu && gpu_limits(target).has_tensor_cores;
   const Ptr<PrimFunc> lowered =
       lower_function(back_end.adapted(func, target), {.vector_bits = back_end.vector_bits(target),
                                                       .is_for_device = is_gpu,
                                                       .warp_size = static_cast<int>(warp_size),
                                                       .async_copies = has_async_copies,
+                                                      .copy_engine = has_copy_engine,
                                                       .tensor_cores = has_tensor_cores,
                                                       .fast_math = floats.approximate,
                                                       .has_ldexp = back_end.has_ldexp(target),

@@ -25,6 +25,10 @@ Value Compiler::call(const Call& call) {
     case op("undef").index():
     case op("ptx_commit_group").index():
     case op("ptx_wait_group").index():
+    // Copies are done where they are started.
+    case op("ptx_init_barrier_thread_count").index():
+    case op("ptx_arrive_barrier").index():
+    case op("dma_wait").index():
     case op("prefetch").index(): {
       const Register zero = integer(0);
       return {zero, 0};
@@ -79,6 +83,7 @@ Value Compiler::call(const Call& call) {
     case op("tvm_thread_allreduce").index(): return all_reduce(call);
     case op("ptx_mma").index(): return multiply_tiles(call);
     case op("ptx_ldmatrix").index(): return load_matrices(call);
+    case op("dma_copy").index(): return copy_tile(call);
     case op("dp4a").index():
     case op("call_llvm_intrin").index():
     case op("call_llvm_pure_intrin").index(): return llvm_intrinsic(call);

@@ -21,6 +21,16 @@ const BufferLoad* element_behind(const Expr& pointer) {
   return address && address->op == op("address_of") ? address->args[0].as<BufferLoad>() : nullptr;
 }
 
+/// The place of an element of a tile in shared memory of so many rows, swizzled.
+Expr place_in_tile(const Expr& row, const Expr& column, std::int64_t rows) {
+  constexpr int columns_of_row = 64, rows_in_turn = 8, columns_of_part = 8;
+  const Expr turn = floormod(row, rows_in_turn);
+  const Expr part = floordiv(floormod(column, columns_of_row), columns_of_part);
+  return floordiv(column, columns_of_row) * int_imm(i64, rows * columns_of_row) +
+         row * columns_of_row + call(i64, op("bitwise_xor"), {part, turn}) * columns_of_part +
+         floormod(column, columns_of_part);
+}
+
 /// What tensor cores take of an operand: of float32 11 bits, to nearest, ties away from zero.
 Expr as_operand(const Expr& value) {
   if (value.dtype() != f32) return value;
@@ -138,7 +148,6 @@ Value Compiler::multiply_tiles(const Call& call) {
 /// ptx_mma of m64n{columns}k{steps}, which four warps do together: thread t of the first has the
 /// results of rows 0 to 15 of the 64, and so on. Operands lie in shared memory, swizzled.
 Value Compiler::multiply_shared_tiles(const Call& call, std::string_view shape) {
-  constexpr int columns_of_row = 64, rows_in_turn = 8, columns_of_part = 8;
   const int columns = std::atoi(shape.data() + 4);
   const int steps = std::atoi(shape.data() + shape.find('k') + 1);
   const BufferLoad& left_tile = *element_behind(call.args[6]);
@@ -154,18 +163,11 @@ Value Compiler::multiply_shared_tiles(const Call& call, std::string_view shape) 
   const Ptr<Buffer> results = elements_behind(expr(call.args[10]), columns / 2, sum);
   const Ptr<Var> r = var("r", i64), k = var("k", i64);
   const FragmentLayout layout = fragment_layout(FragmentUse::results, sum, false, lane, r);
-  // The place of an element of a tile of so many rows.
-  const auto place = [&](const Expr& row, const Expr& column, int rows) {
-    const Expr turn = floormod(row, rows_in_turn);
-    const Expr part = floordiv(floormod(column, columns_of_row), columns_of_part);
-    return floordiv(column, columns_of_row) * (rows * columns_of_row) + row * columns_of_row +
-           loopsmith::call(i64, op("bitwise_xor"), {part, turn}) * columns_of_part +
-           floormod(column, columns_of_part);
-  };
   const Expr row = floormod(Expr(warp), 4) * 16 + layout.row;
-  const Expr a = is_text(1, "row") ? place(row, k, 64) : place(k, row, steps);
+  const Expr a = is_text(1, "row") ? place_in_tile(row, k, 64) : place_in_tile(k, row, steps);
   const Expr b =
-      is_text(2, "col") ? place(layout.column, k, columns) : place(k, layout.column, steps);
+      is_text(2, "col") ? place_in_tile(layout.column, k, columns)
+                        : place_in_tile(k, layout.column, steps);
   const Expr product =
       cast(sum, loopsmith::load(left, {a})) * cast(sum, loopsmith::load(right, {b}));
   const Stmt update = loopsmith::store(results, loopsmith::load(results, {r}) + product, {r});
@@ -209,6 +211,27 @@ Value Compiler::load_matrices(const Call& call) {
       emit(store);
     }
   }
+  return {integer(0), 0};
+}
+
+/// dma_copy(tile, source, map, barrier, rows, stride, ...): so many rows of 128 bytes, `stride`
+/// elements from each other, into a tile from which four warps multiply.
+Value Compiler::copy_tile(const Call& call) {
+  const BufferLoad* into = call.args.size() > 6 ? element_behind(call.args[0]) : nullptr;
+  if (!into || !as_int(call.args[4])) unsupported(call, "dma_copy of anything but elements");
+  const std::int64_t rows = *as_int(call.args[4]);
+  const DataType type = into->buffer->dtype;
+  const int columns = 128 / type.bytes();
+  const Ptr<Var> row = var("row", i64), column = var("column", i64), stride = var("stride", i64);
+  values_[stride.get()] = expr(call.args[5]);
+  const Ptr<Buffer> tile = elements_behind(expr(call.args[0]), rows * columns, type);
+  const Ptr<Buffer> source = elements_behind(expr(call.args[1]), INT32_MAX, type);
+  const Stmt copy = loopsmith::store(tile, loopsmith::load(source, {row * stride + column}),
+                                     {place_in_tile(row, column, rows)});
+  const Expr none = int_imm(i64, 0);
+  loops_of_instructions_.push_back(
+      for_loop(row, none, int_imm(i64, rows), for_loop(column, none, int_imm(i64, columns), copy)));
+  stmt(loops_of_instructions_.back());
   return {integer(0), 0};
 }
 

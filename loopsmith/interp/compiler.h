@@ -140,6 +140,7 @@ class Compiler {
   Value multiply_tiles(const Call& call);
   Value multiply_shared_tiles(const Call& call, std::string_view shape);
   Value load_matrices(const Call& call);
+  Value copy_tile(const Call& call);
 
   Value all_reduce(const Call& call);
 

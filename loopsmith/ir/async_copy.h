@@ -15,6 +15,10 @@ inline constexpr std::string_view async_scope = "async_scope";
 /// that it has committed, all but the last so many, the attribute's value. Between the two nobody
 /// knows what the memory holds.
 inline constexpr std::string_view async_done = "async_done";
+/// The attribute around a product of four warps that may be under way when its statement is done,
+/// and so many before it of the same warps, the attribute's value. Its operands stay as they are
+/// until then, and its results are used by such products alone.
+inline constexpr std::string_view products_in_flight = "products_in_flight";
 
 /// A store into shared memory of what is loaded from global memory of the same type.
 struct CopyIntoShared {

@@ -60,6 +60,10 @@ struct Cuda {
   Result (*unload_module)(CudaModule);
   Result (*get_function)(CudaFunction*, CudaModule, const char*);
   Result (*set_attribute)(CudaFunction, int, int);
+  /// Null of drivers before that of CUDA 12.
+  Result (*encode_tensor_map)(void*, int, unsigned, CudaPointer, const std::uint64_t*,
+                              const std::uint64_t*, const unsigned*, const unsigned*, int, int, int,
+                              int);
   Result (*launch)(CudaFunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                    unsigned, CudaStream, void**, void**);
 
@@ -91,6 +95,7 @@ struct Cuda {
     library.find(get_function, "cuModuleGetFunction");
     library.find(set_attribute, "cuFuncSetAttribute");
     library.find(launch, "cuLaunchKernel");
+    library.find_if_there(encode_tensor_map, "cuTensorMapEncodeTiled");
     require_success(init(0), "the driver does not start");
   }
 
@@ -285,6 +290,77 @@ class CudaCode final : public DeviceCode {
   std::vector<std::pair<std::string, CudaFunction>> functions_;
 };
 
+/// Arrays as they are described to the copy engine, in the memory of a device.
+class TensorMaps {
+ public:
+  /// The address of the description; kept, as the same arrays come again.
+  CudaPointer find(const ArrayBoxes& boxes) {
+    Key key{.pointer = reinterpret_cast<CudaPointer>(boxes.data), .type = code_of(boxes.type)};
+    const std::size_t rank = boxes.extents.size();
+    for (std::size_t d = rank; d-- > 0;) {
+      key.extents.push_back(static_cast<std::uint64_t>(boxes.extents[d]));
+      key.box.push_back(static_cast<unsigned>(boxes.box[d]));
+      if (d + 1 == rank) continue;
+      key.strides.push_back(static_cast<std::uint64_t>(boxes.strides[d]) * boxes.type.bits / 8);
+    }
+    const std::lock_guard lock(mutex_);
+    const auto known = std::ranges::find(known_, key);
+    if (known != known_.end()) return address_of(known - known_.begin());
+    add(std::move(key));
+    return address_of(std::ssize(known_) - 1);
+  }
+
+ private:
+  struct Key {
+    CudaPointer pointer = 0;
+    int type = 0;
+    std::vector<std::uint64_t> extents = {}, strides = {};  ///< Innermost first; strides in bytes.
+    std::vector<unsigned> box = {};
+    bool operator==(const Key&) const = default;
+  };
+
+  static int code_of(DLDataType type) {
+    constexpr int float16 = 6, bfloat16 = 9;  // CU_TENSOR_MAP_DATA_TYPE_...
+    return type.code == kDLBfloat ? bfloat16 : float16;
+  }
+
+  CudaPointer address_of(std::ptrdiff_t number) const {
+    return memory_ + static_cast<CudaPointer>(number) * bytes_of_map;
+  }
+
+  void add(Key key) {
+    if (memory_ == 0) {
+      cuda().require_success(cuda().allocate(&memory_, most * bytes_of_map), "no tensor map");
+    }
+    if (known_.size() == most) {
+      // A kernel that was started may still read one.
+      cuda().require_success(cuda().wait(), "a kernel failed");
+      known_.clear();
+    }
+    require(cuda().encode_tensor_map != nullptr, ErrorKind::call, "driver_describes_arrays",
+            hint("install a driver of CUDA 12 or later"), {},
+            "cuda: the driver has no cuTensorMapEncodeTiled");
+    constexpr int no_interleave = 0, swizzle_128_bytes = 3, promote_256_bytes = 3, fill_zeros = 0;
+    const auto rank = static_cast<unsigned>(key.extents.size());
+    const std::vector<unsigned> steps(rank, 1);
+    alignas(64) unsigned char map[bytes_of_map];
+    cuda().require_success(
+        cuda().encode_tensor_map(map, key.type, rank, key.pointer, key.extents.data(),
+                                 key.strides.data(), key.box.data(), steps.data(), no_interleave,
+                                 swizzle_128_bytes, promote_256_bytes, fill_zeros),
+        "no tensor map");
+    const CudaPointer into = address_of(std::ssize(known_));
+    cuda().require_success(cuda().write(into, map, bytes_of_map, stream()), "no tensor map");
+    cuda().require_success(cuda().wait_for_stream(stream()), "no tensor map");
+    known_.push_back(std::move(key));
+  }
+
+  static constexpr std::size_t bytes_of_map = 128, most = 256;
+  std::mutex mutex_;
+  CudaPointer memory_ = 0;  ///< The driver frees it with the context.
+  std::vector<Key> known_;
+};
+
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(int number) : number_(number) {
@@ -361,6 +437,11 @@ class CudaDevice final : public Device {
     return end.seconds_since(start);
   }
 
+  std::int64_t tensor_map(const ArrayBoxes& boxes) override {
+    cuda().set_context(context_);
+    return static_cast<std::int64_t>(maps_.find(boxes));
+  }
+
   std::shared_ptr<DeviceCode> compile(const std::string& source) override {
     cuda().set_context(context_);
     const KernelCache cache = KernelCache::of_user();
@@ -388,6 +469,7 @@ class CudaDevice final : public Device {
   int number_;
   int device_ = 0;
   CudaContext context_ = nullptr;
+  TensorMaps maps_;
 };
 
 }  // namespace

@@ -24,6 +24,11 @@ std::uintptr_t choose_stream(std::uintptr_t stream) {
   return std::exchange(chosen_stream, stream);
 }
 
+std::int64_t Device::tensor_map(const ArrayBoxes&) {
+  fail(ErrorKind::call, "device_has_copy_engine", hint("build for the device at hand"), {},
+       "device {} has no engine that copies tiles", name());
+}
+
 std::string LaunchShape::text() const {
   return fmt::format("grid ({}, {}, {}) of blocks ({}, {}, {})", blocks[0], blocks[1], blocks[2],
                      threads[0], threads[1], threads[2]);

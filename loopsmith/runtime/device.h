@@ -43,6 +43,14 @@ struct DeviceLimits {
   std::array<std::int64_t, 3> threads = {};  ///< Along each axis.
 };
 
+/// An array in the memory of a device of which boxes are copied into rows of 128 bytes, swizzled.
+struct ArrayBoxes {
+  void* data;
+  DLDataType type;
+  std::span<const std::int64_t> extents, strides;  ///< In elements, innermost last.
+  std::span<const std::int64_t> box;               ///< Its extents.
+};
+
 /// Kernels that a device's driver has compiled. Any number of threads may launch at once.
 class DeviceCode {
  public:
@@ -73,6 +81,8 @@ class Device {
   virtual void wait() = 0;
   /// Seconds from the start to the end of what `work` starts, on the device's clock if it has one.
   virtual double seconds_of(const std::function<void()>& work) = 0;
+  /// Where the device finds what its copy engine is told of an array.
+  virtual std::int64_t tensor_map(const ArrayBoxes& boxes);
   virtual std::shared_ptr<DeviceCode> compile(const std::string& source) = 0;
 };
 

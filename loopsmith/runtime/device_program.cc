@@ -74,6 +74,23 @@ ls_value read_number(const DeviceProgram& program, const HostCall& call) {
   return bits;
 }
 
+/// Where the device finds what is told of an array to its copy engine.
+ls_value tensor_map(const DeviceProgram& program, const HostCall& call) {
+  std::vector<std::int64_t> numbers;
+  for (const ls_argument& number : call.arguments.subspan(1)) {
+    numbers.push_back(number.value.as_int);
+  }
+  const DLTensor& elements = *call.arguments[0].value.as_tensor;
+  const std::span<const std::int64_t> all = numbers;
+  const std::size_t rank = all.size() / 3;
+  const ArrayBoxes boxes{.data = static_cast<char*>(elements.data) + elements.byte_offset,
+                         .type = elements.dtype,
+                         .extents = all.first(rank),
+                         .strides = all.subspan(rank, rank),
+                         .box = all.last(rank)};
+  return {.as_int = program.device().tensor_map(boxes)};
+}
+
 void launch(const DeviceProgram& program, const KernelInfo& kernel, const HostCall& call) {
   const LaunchShape shape = shape_of(call);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -126,6 +143,7 @@ HostFunction launcher(std::shared_ptr<const DeviceProgram> program, HostFunction
       DeviceCall::current().release(call.arguments[0].value.as_handle);
       return ls_value{.as_int = 0};
     }
+    if (call.name == "device.tensor_map") return tensor_map(*program, call);
     if (call.name == "device.read") return read_number(*program, call);
     if (const KernelInfo* kernel = program->find(call.name)) {
       launch(*program, *kernel, call);

@@ -29,9 +29,15 @@ class DriverLibrary {
   /// A function by its name, as a pointer of that type.
   template <class Function>
   void find(Function*& function, const char* name) const {
-    function = reinterpret_cast<Function*>(::dlsym(handle_, name));
+    find_if_there(function, name);
     require(function != nullptr, ErrorKind::call, "driver_has_function", hint(hint_), {},
             "{} has no function {}", what_, name);
+  }
+
+  /// The same; null where there is none.
+  template <class Function>
+  void find_if_there(Function*& function, const char* name) const {
+    function = reinterpret_cast<Function*>(::dlsym(handle_, name));
   }
 
  private:

@@ -90,6 +90,7 @@ constexpr Pass lowering[] = {
     {"shuffles_in_memory", run_with<&LowerOptions::warp_size, shuffles_in_memory>, Form::loops},
     {"insert_barriers", run_with<&LowerOptions::warp_size, insert_barriers>, Form::loops},
     // After it is known where threads wait for what others have copied.
+    {"copy_tiles", run_if<&LowerOptions::copy_engine, copy_tiles>, Form::loops},
     {"lower_async_copies", run_with<&LowerOptions::async_copies, lower_async_copies>, Form::loops},
     // After barriers were placed by what the loops of instructions access.
     {"fragments_in_registers", run_if<&LowerOptions::tensor_cores, fragments_in_registers>,

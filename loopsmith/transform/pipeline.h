@@ -31,6 +31,7 @@ struct LowerOptions {
   bool is_for_device = false;     ///< A host launches kernels, and sees no memory of the device.
   int warp_size = 1;              ///< Threads of a GPU that exchange values; 1: none do.
   bool async_copies = false;      ///< Copies into shared memory may be done while threads go on.
+  bool copy_engine = false;       ///< It copies boxes of arrays into shared memory; see copy_tiles.h.
   bool tensor_cores = false;      ///< Warps multiply tiles of matrices; see fragments.h.
   bool fast_math = false;         ///< Functions may be approximated; see lower_math.h.
   bool has_ldexp = false;         ///< It is an instruction; see lower_math.h.

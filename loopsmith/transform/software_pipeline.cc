@@ -12,6 +12,8 @@
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/lower_blocks.h"
 #include "loopsmith/transform/stages.h"
+#include "loopsmith/transform/thread_axes.h"
+#include "loopsmith/transform/warp_instruction.h"
 
 namespace loopsmith {
 namespace {
@@ -105,7 +107,10 @@ class Pipeliner {
     for (const Stmt& stmt : body_.around) {
       if (const auto* allocate = stmt.as<Allocate>()) own_.insert(allocate->buffer_var.get());
     }
-    for (const Stmt& stmt : body_.statements) touched_.push_back(touched_by(stmt));
+    for (const Stmt& stmt : body_.statements) {
+      touched_.push_back(touched_by(stmt));
+      multiplies_.push_back(stages_.products_in_flight > 0 && has_products_of_four_warps(stmt));
+    }
     may_wait_ = statements_that_may_wait(body_.statements, touched_, stages_, own_);
     for (std::size_t k = 0; k < may_wait_.size(); ++k) {
       if (!may_wait_[k]) continue;
@@ -140,6 +145,8 @@ class Pipeliner {
     const Expr depth = int_imm(type, last);
     Analyzer analyzer;
     const bool is_long = analyzer.can_prove(loop_.extent >= depth);
+    // Where a step may be empty, nobody could say how many products are under way.
+    if (!is_long) stages_.products_in_flight = 0;
     std::vector<Stmt> steps;
     for (std::int64_t t = 0; t < last; ++t) {
       add_step(steps, [&](std::int64_t stage) -> Part {
@@ -150,6 +157,8 @@ class Pipeliner {
     }
     steps.push_back(steady_loop(depth));
     for (std::int64_t t = 0; t < last; ++t) {
+      // Whoever reads the results stands behind the last step.
+      if (t + 1 == last) stages_.products_in_flight = 0;
       add_step(steps, [&](std::int64_t stage) -> Part {
         if (stage <= t) return {};
         const Expr iteration = loop_.extent + int_imm(type, t - stage);
@@ -186,6 +195,7 @@ class Pipeliner {
       const Object* pointer = allocate->buffer_var.get();
       std::int64_t versions = versions_of(pointer, touched_, stages_);
       if (doubled_.contains(pointer)) versions = std::max<std::int64_t>(versions, 2);
+      if (versions > 1 && is_multiplied(pointer)) versions += stages_.products_in_flight;
       if (versions == 1) return;
       const Ptr<Buffer> old = buffer_of(*allocate);
       refuse_pointer(old, versions);
@@ -224,6 +234,14 @@ class Pipeliner {
       return access(BufferStore(*rewrite.children(node)));
     });
     for (Stmt& stmt : body_.statements) stmt = rewrite(stmt);
+  }
+
+  /// True of what products in flight read.
+  bool is_multiplied(const Object* pointer) const {
+    for (std::size_t k = 0; k < touched_.size(); ++k) {
+      if (multiplies_[k] && touched_[k].reads.contains(pointer)) return true;
+    }
+    return false;
   }
 
   /// What is reached in other ways than by the indices of its buffer has no versions.
@@ -281,6 +299,11 @@ class Pipeliner {
                                            .body = std::move(copies)}));
       }
     }
+    // What products in flight read is written anew in the step after the next: all threads have
+    // waited then for those that they started before the last.
+    if (std::ranges::find(multiplies_, true) != multiplies_.end()) {
+      statements.push_back(barrier(MemoryScope::shared));
+    }
     std::vector<std::size_t> waiting;
     for (const std::size_t k : stages_.in_order()) {
       if (may_wait_[k]) waiting.push_back(k);
@@ -291,6 +314,11 @@ class Pipeliner {
       if (is_copy) {
         done = make(
             AttrStmt{.attr_key = std::string(async_scope), .value = int_imm(i32, 1), .body = done});
+      }
+      if (multiplies_[k] && !is_no_op(done)) {
+        done = make(AttrStmt{.attr_key = std::string(products_in_flight),
+                             .value = int_imm(i32, stages_.products_in_flight),
+                             .body = done});
       }
       statements.push_back(std::move(done));
       if (!waiting.empty() && waiting.back() == k) {
@@ -303,7 +331,8 @@ class Pipeliner {
     For steady = loop_;
     steady.annotations = loop_.annotations.with(stage_key, nullptr)
                              .with(order_key, nullptr)
-                             .with(async_key, nullptr);
+                             .with(async_key, nullptr)
+                             .with(in_flight_key, nullptr);
     steady.loop_var = var(loop_.loop_var->name, loop_.loop_var->dtype);
     steady.min = int_imm(steady.loop_var->dtype, 0);
     steady.step = int_imm(steady.loop_var->dtype, 1);
@@ -326,6 +355,7 @@ class Pipeliner {
   Pointers own_;
   std::vector<Touched> touched_;
   std::vector<bool> may_wait_;  ///< Of each statement, whether it is done while threads go on.
+  std::vector<bool> multiplies_;  ///< Whether it is a product that may be in flight.
   /// How many groups of copies may be under way when a step begins; none: there are no such copies.
   std::optional<std::int64_t> groups_under_way_;
   Ptr<Var> iteration_;

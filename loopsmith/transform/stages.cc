@@ -110,6 +110,7 @@ std::optional<Stages> stages_of(const For& loop) {
               "software_pipeline: loop {} has no stage {} to be asynchronous", name, stage);
     }
   }
+  stages.products_in_flight = loop.annotations.get_int(in_flight_key, 0);
   return stages;
 }
 

@@ -13,6 +13,8 @@ namespace loopsmith {
 inline constexpr std::string_view stage_key = "software_pipeline_stage";
 inline constexpr std::string_view order_key = "software_pipeline_order";
 inline constexpr std::string_view async_key = "software_pipeline_async_stages";
+/// How many products of four warps may be under way when the next iteration begins.
+inline constexpr std::string_view in_flight_key = "software_pipeline_products_in_flight";
 /// The attribute around a statement of a pipelined loop, whose value is its number.
 inline constexpr std::string_view statement_key = "software_pipeline_statement";
 
@@ -22,6 +24,7 @@ struct Stages {
   std::vector<std::int64_t> stage;
   std::vector<std::int64_t> order;
   std::vector<std::int64_t> async = {};  ///< Stages whose copies need not be done when they return.
+  std::int64_t products_in_flight = 0;   ///< Which read while the next iteration begins.
 
   std::int64_t last() const;
   /// The statements by their order.

@@ -10,21 +10,6 @@
 #include "loopsmith/transform/warp_instruction.h"
 
 namespace loopsmith {
-namespace {
-
-bool has_products_of_four_warps(const Stmt& body) {
-  bool found = false;
-  pre_order_visit(body, [&](const Ref& ref) {
-    const auto* mark = ref.as<AttrStmt>();
-    found =
-        found || (mark && mark->attr_key == warp_instruction && instruction_of(*mark) == "wgmma");
-    return !found && !is_expr(*ref.get());
-  });
-  return found;
-}
-
-}  // namespace
-
 std::optional<WarpConflicts> warp_conflicts(const Launch& launch, int warp_size) {
   const auto along_x = std::ranges::find_if(launch.threads, [](const Ptr<For>& each) {
     return thread_axis_of(*each) == ThreadAxis::thread_x;

@@ -47,6 +47,17 @@ bool is_product(std::string_view instruction) {
   return instruction == "mma" || instruction == "wgmma";
 }
 
+bool has_products_of_four_warps(const Stmt& body) {
+  bool found = false;
+  pre_order_visit(body, [&](const Ref& ref) {
+    const auto* mark = ref.as<AttrStmt>();
+    found =
+        found || (mark && mark->attr_key == warp_instruction && instruction_of(*mark) == "wgmma");
+    return !found && !is_expr(*ref.get());
+  });
+  return found;
+}
+
 void require_known(bool is_known, const AttrStmt& mark) {
   require(is_known, ErrorKind::lower, "warp_instruction_is_known",
           hint("use the tensor intrinsics that are built in, wmma_..."), mark.span,

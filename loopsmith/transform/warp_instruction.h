@@ -29,6 +29,9 @@ std::string instruction_of(const AttrStmt& mark);
 /// Products of fragments, and of operands in shared memory.
 bool is_product(std::string_view instruction);
 
+/// True where four warps multiply together in `body`.
+bool has_products_of_four_warps(const Stmt& body);
+
 /// Throws a UserError where the instruction of a mark is not known in this form.
 void require_known(bool is_known, const AttrStmt& mark);
 

@@ -204,6 +204,26 @@ int cuFuncSetAttribute(void*, int attribute, int value) {
   // As on sm_80: the largest size of shared memory that a launch gives.
   return attribute == 8 && value <= 227 * 1024 ? fine : failed;
 }
+/// What a tensor map holds here.
+struct TensorMap {
+  std::uint64_t address, extents[5], strides[4];
+  std::uint32_t box[5], rank;
+};
+int cuTensorMapEncodeTiled(TensorMap* map, int, unsigned rank, std::uint64_t address,
+                           const std::uint64_t* extents, const std::uint64_t* strides,
+                           const unsigned* box, const unsigned*, int, int swizzle, int, int) {
+  bool is_fit = rank >= 2 && rank <= 5 && address % 16 == 0 && box[0] == 64 && swizzle == 3;
+  *map = {};
+  map->address = address;
+  map->rank = rank;
+  for (unsigned d = 0; d < rank; ++d) {
+    is_fit = is_fit && box[d] >= 1 && box[d] <= 256 && (d == 0 || strides[d - 1] % 16 == 0);
+    map->extents[d] = extents[d];
+    map->box[d] = box[d];
+    if (d > 0) map->strides[d - 1] = strides[d - 1];
+  }
+  return is_fit ? fine : failed;
+}
 int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned pool_bytes, void*,
                    void** arguments, void**) {

@@ -133,7 +133,10 @@ inline bool release(std::size_t begin, std::size_t end, Wait whom) {
   return true;
 }
 
+void begin_barriers();
+
 inline void run_block(const unsigned* size) {
+  begin_barriers();
   constexpr std::size_t stack_bytes = 128 * 1024;
   fibers.resize(std::size_t(size[0]) * size[1] * size[2]);
   for (std::size_t i = 0; i < fibers.size(); ++i) {
@@ -152,6 +155,7 @@ inline void run_block(const unsigned* size) {
     fiber.context.uc_link = nullptr;
     makecontext(&fiber.context, run_fiber, 0);
   }
+  int asked_in_turn = 0;
   for (bool backwards = false;; backwards = !backwards) {
     for (std::size_t i = 0; i < fibers.size(); ++i) {
       current = backwards ? fibers.size() - 1 - i : i;
@@ -164,7 +168,12 @@ inline void run_block(const unsigned* size) {
     for (std::size_t warp = 0; warp < fibers.size(); warp += warp_size) {
       goes_on |= release(warp, std::min(warp + warp_size, fibers.size()), Wait::warp);
     }
-    if (!goes_on) {
+    // Who asks for the phase of a barrier asks again, unless nobody comes any more.
+    asked_in_turn = goes_on ? 0 : asked_in_turn + 1;
+    const bool asks = std::any_of(fibers.begin(), fibers.end(), [](const Fiber& fiber) {
+      return fiber.waits == Wait::nobody && !fiber.is_done;
+    });
+    if (!goes_on && (!asks || asked_in_turn > 4)) {
       std::fprintf(stderr, "cuda_on_cpu: some threads wait where others do not come by\n");
       std::abort();
     }
@@ -449,6 +458,113 @@ void multiply_from_shared(void* results, const void* left, const void* right, Wi
 }  // namespace cuda_on_cpu
 
 inline void ls_fence_for_products() {}
+inline void ls_wait_for_products(int) {}
+inline void ls_finish_m64n64(void*) {}
+inline void ls_finish_m64n128(void*) {}
+inline void ls_finish_m64n256(void*) {}
+
+namespace cuda_on_cpu {
+
+/// What a barrier in shared memory stands for: the 64 bits there are its number.
+struct Barrier {
+  unsigned threads, missing;
+  std::int64_t bytes;       ///< That were announced and have not come.
+  unsigned phases;          ///< That are over.
+  std::vector<Copy> tiles;  ///< Started, of this phase.
+};
+inline std::deque<Barrier> barriers;
+
+inline void begin_barriers() {
+  barriers.clear();
+}
+
+inline Barrier& barrier_at(void* barrier) {
+  std::uint64_t number;
+  std::memcpy(&number, barrier, sizeof number);
+  if (number >= barriers.size()) {
+    std::fprintf(stderr, "cuda_on_cpu: a barrier is used before it is made\n");
+    std::abort();
+  }
+  return barriers[number];
+}
+
+/// Ends the phase of a barrier at which all threads have arrived, as late as it may: when somebody
+/// asks. What was copied is there then.
+inline bool ends_phase(Barrier& barrier) {
+  if (barrier.missing > 0) return false;
+  for (const Copy& copy : barrier.tiles) {
+    std::memcpy(copy.into, copy.from, copy.bytes);
+    barrier.bytes -= static_cast<std::int64_t>(copy.bytes);
+  }
+  barrier.tiles.clear();
+  if (barrier.bytes != 0) {
+    std::fprintf(stderr, "cuda_on_cpu: other bytes than a barrier was told of have come\n");
+    std::abort();
+  }
+  barrier.missing = barrier.threads;
+  ++barrier.phases;
+  return true;
+}
+
+/// The map that `cuTensorMapEncodeTiled` of driver.cc writes.
+struct TensorMap {
+  std::uint64_t address, extents[5], strides[4];
+  std::uint32_t box[5], rank;
+};
+
+/// Rows of 128 bytes, whose parts of 16 bytes take turns.
+inline void copy_tile(void* into, std::int64_t map_address, void* barrier, unsigned bytes,
+                      const int* place) {
+  const TensorMap& map = *reinterpret_cast<const TensorMap*>(map_address);
+  Barrier& counting = barrier_at(barrier);
+  if (counting.phases > 0 && counting.missing == 0) ends_phase(counting);
+  counting.bytes += bytes;
+  auto* begin = static_cast<unsigned char*>(into);
+  const std::size_t offset = begin - reinterpret_cast<unsigned char*>(pool.data());
+  std::uint64_t index[5] = {};
+  for (unsigned row = 0; row * 128 < bytes; ++row) {
+    std::uint64_t from = map.address + place[0] * 2;
+    for (unsigned d = 1; d < map.rank; ++d) from += (place[d] + index[d]) * map.strides[d - 1];
+    for (unsigned part = 0; part < 8; ++part) {
+      const std::size_t at = row * 128 + part * 16;
+      const std::size_t turned = (offset + at) ^ (((offset + at) >> 7 & 7) << 4);
+      void* to = reinterpret_cast<unsigned char*>(pool.data()) + turned;
+      std::memset(to, 0xCB, 16);
+      counting.tiles.push_back({to, reinterpret_cast<const void*>(from + part * 16), 16, true});
+    }
+    for (unsigned d = 1; d < map.rank && ++index[d] == map.box[d]; ++d) index[d] = 0;
+  }
+}
+
+}  // namespace cuda_on_cpu
+
+inline void ls_init_barrier(void* barrier, unsigned threads) {
+  const std::uint64_t number = cuda_on_cpu::barriers.size();
+  std::memcpy(barrier, &number, sizeof number);
+  cuda_on_cpu::barriers.push_back({threads, threads, 0, 0, {}});
+}
+inline void ls_arrive_barrier(void* barrier) {
+  cuda_on_cpu::Barrier& arrived = cuda_on_cpu::barrier_at(barrier);
+  if (arrived.missing == 0) cuda_on_cpu::ends_phase(arrived);
+  --arrived.missing;
+}
+inline void ls_wait_barrier(void* barrier, unsigned phase) {
+  cuda_on_cpu::Barrier& waited = cuda_on_cpu::barrier_at(barrier);
+  // The phase is over when the parity of the one at hand is the other.
+  while (waited.phases % 2 == phase && !cuda_on_cpu::ends_phase(waited)) {
+    cuda_on_cpu::wait(cuda_on_cpu::Wait::nobody);
+  }
+}
+inline void ls_copy_tile_2d(void* into, std::int64_t map, void* barrier, unsigned bytes, int x,
+                            int y) {
+  const int place[] = {x, y};
+  cuda_on_cpu::copy_tile(into, map, barrier, bytes, place);
+}
+inline void ls_copy_tile_3d(void* into, std::int64_t map, void* barrier, unsigned bytes, int x,
+                            int y, int z) {
+  const int place[] = {x, y, z};
+  cuda_on_cpu::copy_tile(into, map, barrier, bytes, place);
+}
 
 #define LS_WARPGROUP_PRODUCT(columns, type, widen, left, right)                       \
   inline void ls_mma_m64n##columns##k64_##type##_fp32_##left##_##right(               \

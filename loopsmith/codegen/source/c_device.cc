@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What kernels do and other functions do not: memory of threads, barriers, updates in one step.
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "loopsmith/arith/analyzer.h"
@@ -50,11 +51,21 @@ void CWriter::refuse_on_device(const Object& node, std::string_view what,
 }
 
 void CWriter::begin_kernel(const Stmt& body) {
+  std::unordered_set<const Object*> multiplied;
   pre_order_visit(body, [&](const Ref& ref) {
     const auto* call = ref.as<Call>();
-    multiplies_in_warpgroups_ =
-        multiplies_in_warpgroups_ || (call && multiplies_in_warpgroups(*call));
-    return !multiplies_in_warpgroups_;
+    if (!call || !multiplies_in_warpgroups(*call)) return true;
+    for (const std::size_t operand : {6, 8}) {
+      const auto* address = call->args[operand].as<Call>();
+      const auto* element = address ? address->args[0].as<BufferLoad>() : nullptr;
+      if (element) multiplied.insert(element->buffer->data.get());
+    }
+    return false;
+  });
+  pre_order_visit(body, [&](const Ref& ref) {
+    const auto* store = ref.as<BufferStore>();
+    stores_operands_ = stores_operands_ || (store && multiplied.contains(store->buffer->data.get()));
+    return !stores_operands_;
   });
 }
 
@@ -63,7 +74,7 @@ void CWriter::wait_for_threads(const Call& call) {
   const auto* name = call.args.empty() ? nullptr : call.args[0].as<StringImm>();
   const MemoryScope scope = name ? memory_scope(name->value) : MemoryScope::shared;
   // Products of four warps see shared memory in another way than threads do.
-  if (multiplies_in_warpgroups_) line(module_.helpers.instruction("ls_fence_for_products") + "();");
+  if (stores_operands_) line(module_.helpers.instruction("ls_fence_for_products") + "();");
   const CDialect& dialect = module_.dialect;
   if (scope == MemoryScope::warp && !dialect.warp_barrier.empty())
     return line(dialect.warp_barrier);
@@ -240,6 +251,41 @@ void CWriter::wait_for_copies(const Call& call) {
                      "give ptx_wait_group a number");
   }
   line(fmt::format("{}({});", module_.helpers.instruction("ls_wait_for_copies"), *groups));
+}
+
+/// dma_copy(into, from, map, barrier, rows, stride, place...): rows of 128 bytes.
+void CWriter::copy_tile(const Call& call) {
+  constexpr std::size_t first_place = 6;
+  const std::int64_t* rows = call.args.size() > first_place ? as_int(call.args[4]) : nullptr;
+  if (!rows) refuse_on_device(call, "a copy of a number of rows that is no constant", "copy tiles");
+  std::string places;
+  for (std::size_t i = first_place; i < call.args.size(); ++i) {
+    places += ", (int)" + value(call.args[i]).in(CLevel::unary);
+  }
+  const std::string name = module_.helpers.instruction(
+      fmt::format("ls_copy_tile_{}d", call.args.size() - first_place));
+  line(fmt::format("{}({}, {}, {}, {}{});", name, value(call.args[0]).text,
+                   value(call.args[2]).text, value(call.args[3]).text, *rows * 128, places));
+}
+
+/// What stands under `products_in_flight`.
+void CWriter::multiply_in_flight(const AttrStmt& product) {
+  const std::int64_t* count = as_int(product.value);
+  const std::int64_t outer = std::exchange(products_in_flight_, count ? *count : 0);
+  statement(product.body);
+  products_in_flight_ = outer;
+}
+
+/// After a product of four warps has been started.
+void CWriter::wait_for_products(const Call& product) {
+  if (products_in_flight_ > 0) {
+    return line(fmt::format("{}({});", module_.helpers.instruction("ls_wait_for_products"),
+                            products_in_flight_));
+  }
+  const std::string& shape = product.args[0].as<StringImm>()->value;
+  const std::string name =
+      module_.helpers.instruction("ls_finish_" + shape.substr(0, shape.find('k')));
+  line(fmt::format("{}({});", name, value(product.args[10]).text));
 }
 
 /// ptx_mma(shape, "row", "col", types of left, right and results, left, 0, right, 0, results, 0,

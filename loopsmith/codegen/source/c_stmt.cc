@@ -14,6 +14,7 @@
 #include "loopsmith/support/error.h"
 #include "loopsmith/support/source.h"
 #include "loopsmith/transform/pragmas.h"
+#include "loopsmith/transform/thread_axes.h"
 
 namespace loopsmith::detail {
 namespace {
@@ -157,6 +158,9 @@ void CWriter::new_statement(const Stmt& stmt) {
       if (static_cast<const AttrStmt&>(node).attr_key == async_scope) {
         return start_copies(static_cast<const AttrStmt&>(node));
       }
+      if (static_cast<const AttrStmt&>(node).attr_key == products_in_flight) {
+        return multiply_in_flight(static_cast<const AttrStmt&>(node));
+      }
       return statement(static_cast<const AttrStmt&>(node).body);
     case kind_of<AssertStmt>: return check_assertion(static_cast<const AssertStmt&>(node));
     case kind_of<BufferStore>: remark(node); return store(static_cast<const BufferStore&>(node));
@@ -175,6 +179,9 @@ void CWriter::new_statement(const Stmt& stmt) {
       const bool is_of_copies =
           call && (call->op == op("ptx_commit_group") || call->op == op("ptx_wait_group"));
       if (is_of_copies && module_.dialect.has_instructions) return wait_for_copies(*call);
+      if (call && call->op == op("dma_copy") && module_.dialect.has_instructions) {
+        return copy_tile(*call);
+      }
       if (call && is_packed_call(call->op) && !module_.dialect.is_device) {
         call_host(*call, LS_NONE);
         return;
@@ -182,6 +189,7 @@ void CWriter::new_statement(const Stmt& stmt) {
       const CText text = value(expr);
       if (text.text != "0")
         line(expr.dtype().is_void() ? text.text + ";" : fmt::format("(void)({});", text.text));
+      if (call && multiplies_in_warpgroups(*call)) wait_for_products(*call);
       return;
     }
     case kind_of<IfThenElse>: return if_then_else(static_cast<const IfThenElse&>(node));

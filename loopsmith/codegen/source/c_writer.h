@@ -140,6 +140,9 @@ class CWriter {
   void start_copies(const AttrStmt& copies);
   bool start_copy(const BufferStore& store);
   void wait_for_copies(const Call& call);
+  void copy_tile(const Call& call);
+  void multiply_in_flight(const AttrStmt& product);
+  void wait_for_products(const Call& product);
   std::string address_of_first(const Ptr<Buffer>& buffer, const Ramp& ramp);
   void copy_neighbours(const std::string& into, const std::string& from, const Ramp& ramp,
                        DataType element);
@@ -258,7 +261,8 @@ class CWriter {
   std::int64_t stack_bytes_ = 0;
   int loop_depth_ = 0;
   bool is_loop_body_ = false;
-  bool multiplies_in_warpgroups_ = false;  ///< Somewhere in the kernel.
+  bool stores_operands_ = false;  ///< Somewhere in the kernel, of products of four warps.
+  std::int64_t products_in_flight_ = 0;  ///< When the product at hand has been started.
   bool starts_copies_ = false;  ///< Inside `async_scope`: copies are started, and done later.
   bool is_precise_ = false;     ///< Inside `precise`: nothing is contracted.
 };

@@ -143,6 +143,33 @@ LS_INLINE void ls_fence_for_products(void) {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 )"},
+    {"ls_init_barrier", R"(/* A barrier of so many threads, and of the bytes that they say; copies of tiles see it. */
+LS_INLINE void ls_init_barrier(void* barrier, unsigned threads) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(ls_shared_address(barrier)),
+               "r"(threads)
+               : "memory");
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+)"},
+    {"ls_arrive_barrier", R"(LS_INLINE void ls_arrive_barrier(void* barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(ls_shared_address(barrier))
+               : "memory");
+}
+)"},
+    {"ls_wait_barrier", R"(LS_INLINE void ls_wait_barrier(void* barrier, unsigned phase) {
+  unsigned has_come;
+  do {
+    asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;"
+                 " selp.u32 %0, 1, 0, p;}"
+                 : "=r"(has_come)
+                 : "r"(ls_shared_address(barrier)), "r"(phase)
+                 : "memory");
+  } while (!has_come);
+}
+)"},
+    {"ls_wait_for_products", R"(#define ls_wait_for_products(groups) \
+  asm volatile("wgmma.wait_group.sync.aligned " #groups ";" ::: "memory")
+)"},
     {"ls_tile_descriptor",
      R"(/* Rows of 128 bytes in shared memory, swizzled; `columns` bytes on, the next 64. */
 LS_INLINE uint64_t ls_tile_descriptor(const void* tile, uint64_t columns) {
@@ -211,9 +238,50 @@ std::string text_of(std::string_view name, const WarpgroupProduct& product) {
         product.left_has_steps_last ? 0 : 1, product.right_has_steps_last ? 0 : 1, operands,
         k * left_step, k * right_step);
   }
-  return text +
-         "  asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n"
-         "  asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");\n}\n";
+  return text + "  asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n}\n";
+}
+
+/// `ls_finish_m64n256`: waits until no product is under way, and says that these registers have
+/// changed until then.
+std::string finish_text(std::string_view name) {
+  int columns = 0;
+  const std::string_view digits = name.substr(name.find('n', name.find("m64")) + 1);
+  std::from_chars(digits.data(), digits.data() + digits.size(), columns);
+  std::string results;
+  for (int i = 0; i < columns / 2; ++i) {
+    results += fmt::format("{}\"+f\"(c[{}])", i == 0 ? "" : ", ", i);
+  }
+  return fmt::format(
+      "LS_INLINE void {}(void* results) {{\n"
+      "  float* const c = (float*)results;\n"
+      "  asm volatile(\"wgmma.wait_group.sync.aligned 0;\"\n"
+      "      : {}\n"
+      "      :\n"
+      "      : \"memory\");\n}}\n",
+      name, results);
+}
+
+/// `ls_copy_tile_2d`: a box of an array of two dimensions, by the copy engine.
+std::string copy_tile_text(std::string_view name) {
+  const int rank = name[name.size() - 2] - '0';
+  std::string parameters, places, operands;
+  for (int d = 0; d < rank; ++d) {
+    parameters += fmt::format(", int at_{}", d);
+    places += fmt::format("{}%{}", d == 0 ? "" : ", ", d + 3);
+    operands += fmt::format(", \"r\"(at_{})", d);
+  }
+  return fmt::format(
+      "/* Boxes of an array that `map` describes, by the copy engine; `barrier` counts the bytes. */\n"
+      "LS_INLINE void {0}(void* into, int64_t map, void* barrier, unsigned bytes{1}) {{\n"
+      "  const unsigned counted = ls_shared_address(barrier);\n"
+      "  asm volatile(\"mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;\" "
+      "::\"r\"(counted), \"r\"(bytes) : \"memory\");\n"
+      "  asm volatile(\n"
+      "      \"cp.async.bulk.tensor.{2}d.shared::cluster.global.mbarrier::complete_tx::bytes \"\n"
+      "      \"[%0], [%1, {{{3}}}], [%2];\" ::\"r\"(ls_shared_address(into)), \"l\"(map), "
+      "\"r\"(counted){4}\n"
+      "      : \"memory\");\n}}\n",
+      name, parameters, rank, places, operands);
 }
 
 /// `ls_dp4a_s8_u8`: four products of bytes with a sign and bytes without.
@@ -230,6 +298,8 @@ std::string dot_product_text(std::string_view name) {
 
 std::optional<std::string> cuda_instruction(std::string_view name) {
   if (name.starts_with("ls_dp4a_")) return dot_product_text(name);
+  if (name.starts_with("ls_copy_tile_")) return copy_tile_text(name);
+  if (name.starts_with("ls_finish_m64n")) return finish_text(name);
   if (const auto product = warpgroup_product(name)) return text_of(name, *product);
   const auto* found = std::ranges::find(table, name, &Instruction::name);
   return found == std::end(table) ? std::nullopt : std::optional(std::string(found->text));

@@ -19,6 +19,7 @@
 #include "loopsmith/schedule/primitives/cache_write.h"
 #include "loopsmith/schedule/primitives/compute_at.h"
 #include "loopsmith/schedule/primitives/decompose_reduction.h"
+#include "loopsmith/schedule/primitives/fuse.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/pad_einsum.h"
@@ -137,26 +138,33 @@ class TensorCoreTiler {
 
   /// Four warps together multiply 64 rows from shared memory; each has the results of 16 of them.
   void multiply_in_warpgroups(const ProductLoops& product) {
-    const auto [block_row, warp, i] =
-        split(schedule_, in_line(schedule_, product.rows), {infer, tiling_.warps[0], 16}).take<3>();
+    const auto [turn, block_row, warp, i] =
+        split(schedule_, in_line(schedule_, product.rows),
+              {infer, rows_in_turn(product), tiling_.warps[0], 16})
+            .take<4>();
     const auto [block_column, j] =
         split(schedule_, in_line(schedule_, product.columns), {infer, tiling_.tile[1]}).take<2>();
     const auto [step, k] =
         split(schedule_, in_line(schedule_, product.reduction), {infer, tiling_.step}).take<2>();
-    reorder(schedule_, {block_row, block_column, warp, step, i, j, k});
+    reorder(schedule_, {turn, block_column, block_row, warp, step, i, j, k});
     const BlockRV sums = cache_write(schedule_, block_, BufferSelector(0), "wmma.accumulator");
     reverse_compute_at(schedule_, sums, warp, /*preserve_unit_loops=*/true);
-    const std::optional<BlockRV> last = take_over_results(sums, block_column);
+    const std::optional<BlockRV> last = take_over_results(sums, block_row);
     const std::int64_t numbers[] = {product.row_operand, product.column_operand};
     bool is_transposed[2];
     for (int side = 0; side < 2; ++side) {
       is_transposed[side] = reads_steps_last(schedule_, block_, numbers[side]) == (side == 1);
     }
-    if (!product.batch.empty()) bind(schedule_, in_line(schedule_, product.batch), "blockIdx.z");
-    bind_all(schedule_, {block_row, block_column}, "blockIdx");
+    std::vector<LoopRV> outermost = product.batch;
+    outermost.push_back(turn);
+    bind_all(schedule_, {in_line(schedule_, outermost), block_column, block_row}, "blockIdx");
     bind(schedule_, warp, "threadIdx.z");
-    for (const std::int64_t number : numbers) share_tile(block_, BufferSelector(number), step);
-    if (last) share_results(sums, *last, block_column);
+    for (int side = 0; side < 2; ++side) {
+      if (!copy_by_engine(numbers[side], side, is_transposed[side], step)) {
+        share_tile(block_, BufferSelector(numbers[side]), step);
+      }
+    }
+    if (last) share_results(sums, *last, block_row);
     const BlockRV first = decompose_reduction(schedule_, block_, step);
     const std::vector<Tile> tiles = {
         {i, fmt::format("wgmma_sync_16x{0}x{1}_{2}{2}{3}{4}", tiling_.tile[1], tiling_.step,
@@ -165,7 +173,58 @@ class TensorCoreTiler {
         tile_of(sums, fmt::format("wmma_store_16x16x16_{}_{}", types_.sum_name,
                                   last ? "shared_dyn" : "global"))};
     for (const Tile& tile : tiles) tensorize(schedule_, tile.loop, tile.intrinsic);
-    copy_ahead(schedule_, step, tiling_.stages);
+    // With a step to spare, products are in flight while the next begins.
+    constexpr std::int64_t least_stages = 4;
+    const std::int64_t in_flight = tiling_.stages >= least_stages ? 1 : 0;
+    copy_ahead(schedule_, step, tiling_.stages - in_flight);
+    if (in_flight > 0) {
+      annotate(schedule_, step, "software_pipeline_products_in_flight",
+               Annotation(int_imm(i32, in_flight)));
+    }
+  }
+
+  /// Leaves a tile of an array to the copy engine: the first thread of each warp asks for a part of
+  /// it, rows of 128 bytes. No step is taken where it is not an array as it was given, or its rows
+  /// do not begin at multiples of 16 bytes.
+  bool copy_by_engine(std::int64_t number, int side, bool is_transposed, LoopRV step) {
+    const Block& body = schedule_.get(block_);
+    const Ptr<Buffer>& source = body.reads[static_cast<std::size_t>(number)]->buffer;
+    const bool is_given = std::ranges::any_of(
+        schedule_.func()->buffer_map, [&](const Ptr<Buffer>& each) { return each.same_as(source); });
+    const std::int64_t bytes = types_.operand.bytes(), columns_of_row = 128 / bytes;
+    const std::int64_t* stride = as_int(source->shape.back());
+    const bool is_aligned = stride && *stride * bytes % 16 == 0 && source->strides.empty();
+    if (!is_given || !is_aligned) return false;
+    const bool has_steps_last = is_transposed == (side == 1);
+    const std::int64_t columns = has_steps_last ? tiling_.step : tiling_.tile[side];
+    const std::int64_t rows = has_steps_last ? tiling_.tile[side] : tiling_.step;
+    const std::int64_t column_parts = columns / columns_of_row;
+    if (column_parts == 0 || tiling_.warps[0] % column_parts != 0) return false;
+    const std::int64_t row_parts = tiling_.warps[0] / column_parts;
+    if (rows % (row_parts * 8) != 0) return false;
+    const BlockRV copy = cache_read(schedule_, block_, BufferSelector(number), scope_);
+    compute_at(schedule_, copy, step, /*preserve_unit_loops=*/true);
+    const std::vector<LoopRV> loops = loops_inside(schedule_, copy, step);
+    const auto [row_part, row] =
+        split(schedule_, loops[loops.size() - 2], {row_parts, infer}).take<2>();
+    const auto [column_part, column] =
+        split(schedule_, loops.back(), {column_parts, infer}).take<2>();
+    reorder(schedule_, {row_part, column_part, row, column});
+    bind(schedule_, fuse(schedule_, {row_part, column_part}), "threadIdx.z");
+    return true;
+  }
+
+  /// Blocks whose tiles lie near each other run at a time, where operands are more than the cache
+  /// of a device keeps: of so many rows of tiles first one column, then the next.
+  std::int64_t rows_in_turn(const ProductLoops& product) const {
+    constexpr std::int64_t kept_bytes = std::int64_t{32} << 20, most_rows = 8;
+    const auto rows = count(schedule_, product.rows), columns = count(schedule_, product.columns),
+               steps = count(schedule_, product.reduction);
+    if (!rows || !columns || !steps) return 1;
+    if ((*rows + *columns) * *steps * types_.operand.bytes() <= kept_bytes) return 1;
+    std::int64_t in_turn = most_rows;
+    while (*rows / tiling_.tile[0] % in_turn != 0) in_turn /= 2;
+    return in_turn;
   }
 
   /// A loop around a tile of 16 x 16, and what takes its place.

@@ -28,6 +28,7 @@ Value Compiler::call(const Call& call) {
     // Copies are done where they are started.
     case op("ptx_init_barrier_thread_count").index():
     case op("ptx_arrive_barrier").index():
+    case op("dma_start_group").index():
     case op("dma_wait").index():
     case op("prefetch").index(): {
       const Register zero = integer(0);

@@ -219,7 +219,11 @@ class TileCopier {
     });
     Stmt body = rewrite(launch_.body);
     std::vector<Stmt> begin{store(groups_, int_imm(u32, 0), {int_imm(i32, 0)}), prepare(count),
-                            barrier(MemoryScope::shared), std::move(body)};
+                            barrier(MemoryScope::shared)};
+    for (const Box& box : boxes_) {
+      begin.push_back(make(Evaluate{.value = call(i32, op("dma_start_group"), {box.map})}));
+    }
+    begin.push_back(std::move(body));
     launch_.body = memory_of(
         groups_, make(DeclBuffer{.buffer = groups_, .body = seq(std::move(begin))}));
     launch_.memory.push_back(memory_of(arrived_, no_op()));

@@ -121,10 +121,12 @@ CText CWriter::call(const Call& call, const CLane& lane) {
           .text = "(int32_t)__activemask()", .level = CLevel::unary, .bound = arith::all_of(i32)};
     case op("ptx_init_barrier_thread_count").index():
     case op("ptx_arrive_barrier").index():
+    case op("dma_start_group").index():
     case op("dma_wait").index(): {
       if (!module_.dialect.has_instructions) break;
       const std::string_view name = call.op == op("dma_wait")            ? "ls_wait_barrier"
                                     : call.op == op("ptx_arrive_barrier") ? "ls_arrive_barrier"
+                                    : call.op == op("dma_start_group")    ? "ls_see_map"
                                                                           : "ls_init_barrier";
       const std::string rest = call.args.size() > 1 ? ", " + operand(1).text : "";
       return {.text = fmt::format("{}({}{})", module_.helpers.instruction(std::string(name)),

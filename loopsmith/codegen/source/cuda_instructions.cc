@@ -167,6 +167,11 @@ LS_INLINE void ls_init_barrier(void* barrier, unsigned threads) {
   } while (!has_come);
 }
 )"},
+    {"ls_see_map", R"(/* What the host has written of an array, the copy engine sees. */
+LS_INLINE void ls_see_map(int64_t map) {
+  asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(map) : "memory");
+}
+)"},
     {"ls_wait_for_products", R"(#define ls_wait_for_products(groups) \
   asm volatile("wgmma.wait_group.sync.aligned " #groups ";" ::: "memory")
 )"},

@@ -3,12 +3,44 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/intrinsics/intrin_match.h"
 #include "loopsmith/schedule/legality/reassociation.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/block_kinds.h"
 
 namespace loopsmith {
+namespace {
+
+constexpr std::string_view dim_align = "buffer_dim_align";
+
+/// Gives a block what `storage_align` said of memory that blocks inside of it write, which an
+/// implementation takes the place of.
+void take_over_alignments(Block& around) {
+  List rows;
+  pre_order_visit(around.body, [&](const Ref& ref) {
+    const auto* inner = ref.as<Block>();
+    const Ref known = inner ? inner->annotations.get(dim_align) : Ref();
+    const auto* given = known.as<List>();
+    for (const Ref& row : given ? given->items : std::vector<Ref>{}) {
+      List own = *row.as<List>();
+      const auto number = static_cast<std::size_t>(*as_int(Expr::from(own.items[0])));
+      const Ptr<Buffer>& buffer = inner->writes[number]->buffer;
+      const auto found = std::ranges::find_if(
+          around.writes, [&](const auto& write) { return write->buffer.same_as(buffer); });
+      if (found == around.writes.end()) continue;
+      own.items[0] = int_imm(i32, found - around.writes.begin());
+      rows.items.push_back(make(std::move(own)));
+    }
+    return !is_expr(*ref.get());
+  });
+  if (rows.items.empty()) return;
+  around.annotations = around.annotations.with(dim_align, Ref(make(std::move(rows))));
+}
+
+}  // namespace
+
 Planned<TensorizePlan> plan_tensorize(const Schedule& schedule,
                                       const TensorizeArguments& arguments) {
   const std::string name = arguments.tensor_intrin.name();
@@ -23,6 +55,7 @@ Planned<TensorizePlan> plan_tensorize(const Schedule& schedule,
     if (auto* refusal = std::get_if<Refusal>(&enclosing)) return std::move(*refusal);
     plan.enclosing = std::get<EnclosingBlock>(std::move(enclosing));
     plan.made = plan.enclosing->block;
+    take_over_alignments(plan.made);
     subject = child_blocks(schedule, schedule.node(*loop))[0];
   } else {
     plan.block = std::get<BlockRV>(arguments.block_or_loop);

@@ -186,6 +186,20 @@ TEST(tensorize, takes_intrinsics_of_ones_own) {
   expect_result(sch, before);
 }
 
+TEST(tensorize, keeps_what_storage_align_said) {
+  const auto before = program(R"(A: T.Buffer((3, 24), "float32"), B: T.Buffer((3, 24), "float32"))",
+                              fmt::format(copy_body, "vi, vj"));
+  Schedule sch(before);
+  const BlockRV copy = cache_write(sch, get_block(sch, "B"), BufferSelector(0), "global");
+  storage_align(sch, get_block(sch, "B"), BufferSelector(0), -2, 32, 8);
+  const auto parts = split(sch, get_loops(sch, get_block(sch, "B"))[1], {infer, 8});
+  tensorize(sch, parts[1], TensorIntrinSelector("copy", copy_intrin()));
+  EXPECT_NE(body_of(sch).find("\"buffer_dim_align\": [[0, 0, 32, 8]]"), std::string::npos)
+      << body_of(sch);
+  EXPECT_EQ(sch.get(copy).writes[0]->buffer->name, "B");
+  expect_result(sch, before);
+}
+
 TEST(tensorize, keeps_intrinsics_by_name_in_a_table) {
   TensorIntrinTable table;
   const auto copy = copy_intrin();

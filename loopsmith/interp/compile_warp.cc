@@ -165,9 +165,8 @@ Value Compiler::multiply_shared_tiles(const Call& call, std::string_view shape) 
   const FragmentLayout layout = fragment_layout(FragmentUse::results, sum, false, lane, r);
   const Expr row = floormod(Expr(warp), 4) * 16 + layout.row;
   const Expr a = is_text(1, "row") ? place_in_tile(row, k, 64) : place_in_tile(k, row, steps);
-  const Expr b =
-      is_text(2, "col") ? place_in_tile(layout.column, k, columns)
-                        : place_in_tile(k, layout.column, steps);
+  const Expr b = is_text(2, "col") ? place_in_tile(layout.column, k, columns)
+                                   : place_in_tile(k, layout.column, steps);
   const Expr product =
       cast(sum, loopsmith::load(left, {a})) * cast(sum, loopsmith::load(right, {b}));
   const Stmt update = loopsmith::store(results, loopsmith::load(results, {r}) + product, {r});

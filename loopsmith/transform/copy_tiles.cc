@@ -101,8 +101,8 @@ class TileCopies {
     const auto along = dimension_along(first, row, copy.from);
     if (!along || *along == from.size() - 1) return {};
     copy.row_dimension = *along;
-    const bool begins_a_turn = is_multiple(copy.into[last - 1], rows_in_turn) &&
-                               is_multiple(copy.into[last], *columns);
+    const bool begins_a_turn =
+        is_multiple(copy.into[last - 1], rows_in_turn) && is_multiple(copy.into[last], *columns);
     return begins_a_turn ? std::optional(std::move(copy)) : std::nullopt;
   }
 
@@ -203,8 +203,8 @@ class TileCopier {
 
   Stmt run() {
     // A power of two, so that no division is left.
-    const auto count = static_cast<std::int64_t>(
-        std::bit_ceil(static_cast<std::uint64_t>(under_way_ + 2)));
+    const auto count =
+        static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(under_way_ + 2)));
     arrived_ = decl_buffer({int_imm(i32, count)}, u64, "arrived", "shared");
     groups_ = decl_buffer({int_imm(i32, 1)}, u32, "groups", "local");
     Rewriter rewrite;
@@ -224,14 +224,13 @@ class TileCopier {
       begin.push_back(make(Evaluate{.value = call(i32, op("dma_start_group"), {box.map})}));
     }
     begin.push_back(std::move(body));
-    launch_.body = memory_of(
-        groups_, make(DeclBuffer{.buffer = groups_, .body = seq(std::move(begin))}));
+    launch_.body =
+        memory_of(groups_, make(DeclBuffer{.buffer = groups_, .body = seq(std::move(begin))}));
     launch_.memory.push_back(memory_of(arrived_, no_op()));
     launch_.memory.push_back(make(DeclBuffer{.buffer = arrived_, .body = no_op()}));
     Stmt result = launch_stmt(launch_);
     for (const Box& box : boxes_) {
-      result = make(LetStmt{
-          .value = described(box), .var = box.map, .body = std::move(result)});
+      result = make(LetStmt{.value = described(box), .var = box.map, .body = std::move(result)});
     }
     return result;
   }
@@ -319,15 +318,15 @@ class TileCopier {
                                 cast(i64, stride_of(*copy.source, copy.row_dimension))};
     arguments.insert(arguments.end(), copy.from.rbegin(), copy.from.rend());
     const Expr started = call(i32, op("dma_copy"), std::move(arguments));
-    return make(IfThenElse{.condition = copy.condition,
-                           .then_case = make(Evaluate{.value = started})});
+    return make(
+        IfThenElse{.condition = copy.condition, .then_case = make(Evaluate{.value = started})});
   }
 
   Stmt commit() const {
     const Expr arrives = call(i32, op("ptx_arrive_barrier"), {barrier_of(groups())});
-    return seq({make(IfThenElse{.condition = condition(),
-                                .then_case = make(Evaluate{.value = arrives})}),
-                store(groups_, groups() + int_imm(u32, 1), {int_imm(i32, 0)})});
+    return seq(
+        {make(IfThenElse{.condition = condition(), .then_case = make(Evaluate{.value = arrives})}),
+         store(groups_, groups() + int_imm(u32, 1), {int_imm(i32, 0)})});
   }
 
   /// Waits until all groups but the last `under_way` have arrived: those before the last of these

@@ -27,16 +27,16 @@ inline constexpr bool internal_checks = false;
 
 /// What lowering is to know of the target, and who watches it.
 struct LowerOptions {
-  int vector_bits = 512;          ///< Of the vectors that long loops are cut into.
-  bool is_for_device = false;     ///< A host launches kernels, and sees no memory of the device.
-  int warp_size = 1;              ///< Threads of a GPU that exchange values; 1: none do.
-  bool async_copies = false;      ///< Copies into shared memory may be done while threads go on.
-  bool copy_engine = false;       ///< It copies boxes of arrays into shared memory; see copy_tiles.h.
-  bool tensor_cores = false;      ///< Warps multiply tiles of matrices; see fragments.h.
-  bool fast_math = false;         ///< Functions may be approximated; see lower_math.h.
-  bool has_ldexp = false;         ///< It is an instruction; see lower_math.h.
-  bool cut_loops = true;          ///< Loops are cut where guards come to hold.
-  bool profile = false;           ///< Loops are timed; see profile_loops.h.
+  int vector_bits = 512;       ///< Of the vectors that long loops are cut into.
+  bool is_for_device = false;  ///< A host launches kernels, and sees no memory of the device.
+  int warp_size = 1;           ///< Threads of a GPU that exchange values; 1: none do.
+  bool async_copies = false;   ///< Copies into shared memory may be done while threads go on.
+  bool copy_engine = false;    ///< It copies boxes of arrays into shared memory; see copy_tiles.h.
+  bool tensor_cores = false;   ///< Warps multiply tiles of matrices; see fragments.h.
+  bool fast_math = false;      ///< Functions may be approximated; see lower_math.h.
+  bool has_ldexp = false;      ///< It is an instruction; see lower_math.h.
+  bool cut_loops = true;       ///< Loops are cut where guards come to hold.
+  bool profile = false;        ///< Loops are timed; see profile_loops.h.
   bool verify = internal_checks;  ///< Check the form after each pass.
   /// Called after each pass. A dump and a table of times are made of what it gets.
   std::function<void(const PassRecord&)> on_pass = {};

@@ -354,7 +354,7 @@ class Pipeliner {
   Allocates& allocates_;
   Pointers own_;
   std::vector<Touched> touched_;
-  std::vector<bool> may_wait_;  ///< Of each statement, whether it is done while threads go on.
+  std::vector<bool> may_wait_;    ///< Of each statement, whether it is done while threads go on.
   std::vector<bool> multiplies_;  ///< Whether it is a product that may be in flight.
   /// How many groups of copies may be under way when a step begins; none: there are no such copies.
   std::optional<std::int64_t> groups_under_way_;

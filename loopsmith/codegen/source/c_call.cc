@@ -124,7 +124,7 @@ CText CWriter::call(const Call& call, const CLane& lane) {
     case op("dma_start_group").index():
     case op("dma_wait").index(): {
       if (!module_.dialect.has_instructions) break;
-      const std::string_view name = call.op == op("dma_wait")            ? "ls_wait_barrier"
+      const std::string_view name = call.op == op("dma_wait")             ? "ls_wait_barrier"
                                     : call.op == op("ptx_arrive_barrier") ? "ls_arrive_barrier"
                                     : call.op == op("dma_start_group")    ? "ls_see_map"
                                                                           : "ls_init_barrier";

@@ -64,7 +64,8 @@ void CWriter::begin_kernel(const Stmt& body) {
   });
   pre_order_visit(body, [&](const Ref& ref) {
     const auto* store = ref.as<BufferStore>();
-    stores_operands_ = stores_operands_ || (store && multiplied.contains(store->buffer->data.get()));
+    stores_operands_ =
+        stores_operands_ || (store && multiplied.contains(store->buffer->data.get()));
     return !stores_operands_;
   });
 }
@@ -262,8 +263,8 @@ void CWriter::copy_tile(const Call& call) {
   for (std::size_t i = first_place; i < call.args.size(); ++i) {
     places += ", (int)" + value(call.args[i]).in(CLevel::unary);
   }
-  const std::string name = module_.helpers.instruction(
-      fmt::format("ls_copy_tile_{}d", call.args.size() - first_place));
+  const std::string name =
+      module_.helpers.instruction(fmt::format("ls_copy_tile_{}d", call.args.size() - first_place));
   line(fmt::format("{}({}, {}, {}, {}{});", name, value(call.args[0]).text,
                    value(call.args[2]).text, value(call.args[3]).text, *rows * 128, places));
 }

@@ -261,7 +261,7 @@ class CWriter {
   std::int64_t stack_bytes_ = 0;
   int loop_depth_ = 0;
   bool is_loop_body_ = false;
-  bool stores_operands_ = false;  ///< Somewhere in the kernel, of products of four warps.
+  bool stores_operands_ = false;         ///< Somewhere in the kernel, of products of four warps.
   std::int64_t products_in_flight_ = 0;  ///< When the product at hand has been started.
   bool starts_copies_ = false;  ///< Inside `async_scope`: copies are started, and done later.
   bool is_precise_ = false;     ///< Inside `precise`: nothing is contracted.

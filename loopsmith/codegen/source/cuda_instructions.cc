@@ -143,7 +143,8 @@ LS_INLINE void ls_fence_for_products(void) {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 )"},
-    {"ls_init_barrier", R"(/* A barrier of so many threads, and of the bytes that they say; copies of tiles see it. */
+    {"ls_init_barrier",
+     R"(/* A barrier of so many threads, and of the bytes that they say; copies of tiles see it. */
 LS_INLINE void ls_init_barrier(void* barrier, unsigned threads) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(ls_shared_address(barrier)),
                "r"(threads)
@@ -276,7 +277,8 @@ std::string copy_tile_text(std::string_view name) {
     operands += fmt::format(", \"r\"(at_{})", d);
   }
   return fmt::format(
-      "/* Boxes of an array that `map` describes, by the copy engine; `barrier` counts the bytes. */\n"
+      "/* Boxes of an array that `map` describes, by the copy engine; `barrier` counts the bytes. "
+      "*/\n"
       "LS_INLINE void {0}(void* into, int64_t map, void* barrier, unsigned bytes{1}) {{\n"
       "  const unsigned counted = ls_shared_address(barrier);\n"
       "  asm volatile(\"mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;\" "

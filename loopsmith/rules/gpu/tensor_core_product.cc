@@ -189,8 +189,9 @@ class TensorCoreTiler {
   bool copy_by_engine(std::int64_t number, int side, bool is_transposed, LoopRV step) {
     const Block& body = schedule_.get(block_);
     const Ptr<Buffer>& source = body.reads[static_cast<std::size_t>(number)]->buffer;
-    const bool is_given = std::ranges::any_of(
-        schedule_.func()->buffer_map, [&](const Ptr<Buffer>& each) { return each.same_as(source); });
+    const bool is_given =
+        std::ranges::any_of(schedule_.func()->buffer_map,
+                            [&](const Ptr<Buffer>& each) { return each.same_as(source); });
     const std::int64_t bytes = types_.operand.bytes(), columns_of_row = 128 / bytes;
     const std::int64_t* stride = as_int(source->shape.back());
     const bool is_aligned = stride && *stride * bytes % 16 == 0 && source->strides.empty();

@@ -19,9 +19,9 @@ namespace loopsmith {
 namespace {
 
 /// Rows of a box are 128 bytes, of which eight take turns; it has at most 256 of them.
-constexpr std::int64_t bytes_of_row = 128, rows_in_turn = 8, most_rows = 256;
+constexpr std::int64_t bytes_of_row = 128, rows_in_turn = 8, max_rows = 256;
 constexpr std::int64_t bytes_aligned = 16;
-constexpr std::size_t most_dimensions = 5;
+constexpr std::size_t max_dimensions = 5;
 
 /// The part of a tile that one thread copies.
 struct TileCopy {
@@ -88,7 +88,7 @@ class TileCopies {
                   .rows = *rows};
     const Ptr<Var>&row = of_rows->loop_var, &column = of_columns->loop_var;
     const bool is_box = *columns * copy.tile->dtype.bytes() == bytes_of_row &&
-                        *rows % rows_in_turn == 0 && *rows <= most_rows &&
+                        *rows % rows_in_turn == 0 && *rows <= max_rows &&
                         is_const_int(of_rows->min, 0) && is_const_int(of_columns->min, 0);
     if (!is_box || !is_array_of_engine(*copy.source)) return {};
     const std::size_t last = store->indices.size() - 1;
@@ -144,7 +144,7 @@ class TileCopies {
       return buffer && buffer.get() == &source;
     });
     const bool begins = !source.elem_offset.defined() || is_const_int(source.elem_offset, 0);
-    if (!is_known || !begins || rank < 2 || rank > most_dimensions) return false;
+    if (!is_known || !begins || rank < 2 || rank > max_dimensions) return false;
     if (!source.strides.empty() && !is_const_int(source.strides.back(), 1)) return false;
     for (std::size_t d = 0; d + 1 < rank; ++d) {
       if (!is_multiple(stride_of(source, d), bytes_aligned / source.dtype.bytes())) return false;

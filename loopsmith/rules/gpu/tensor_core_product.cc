@@ -138,9 +138,9 @@ class TensorCoreTiler {
 
   /// Four warps together multiply 64 rows from shared memory; each has the results of 16 of them.
   void multiply_in_warpgroups(const ProductLoops& product) {
+    const std::int64_t in_turn = rows_in_turn(product);
     const auto [turn, block_row, warp, i] =
-        split(schedule_, in_line(schedule_, product.rows),
-              {infer, rows_in_turn(product), tiling_.warps[0], 16})
+        split(schedule_, in_line(schedule_, product.rows), {infer, in_turn, tiling_.warps[0], 16})
             .take<4>();
     const auto [block_column, j] =
         split(schedule_, in_line(schedule_, product.columns), {infer, tiling_.tile[1]}).take<2>();
@@ -218,12 +218,12 @@ class TensorCoreTiler {
   /// Blocks whose tiles lie near each other run at a time, where operands are more than the cache
   /// of a device keeps: of so many rows of tiles first one column, then the next.
   std::int64_t rows_in_turn(const ProductLoops& product) const {
-    constexpr std::int64_t kept_bytes = std::int64_t{32} << 20, most_rows = 8;
+    constexpr std::int64_t kept_bytes = std::int64_t{32} << 20, max_in_turn = 8;
     const auto rows = count(schedule_, product.rows), columns = count(schedule_, product.columns),
                steps = count(schedule_, product.reduction);
     if (!rows || !columns || !steps) return 1;
     if ((*rows + *columns) * *steps * types_.operand.bytes() <= kept_bytes) return 1;
-    std::int64_t in_turn = most_rows;
+    std::int64_t in_turn = max_in_turn;
     while (*rows / tiling_.tile[0] % in_turn != 0) in_turn /= 2;
     return in_turn;
   }

@@ -5,11 +5,10 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/buffer_accesses.h"
 
 namespace loopsmith {
 namespace {
-
-constexpr std::string_view dim_align = "buffer_dim_align";
 
 Argument number(std::size_t count) {
   return Argument(static_cast<std::int64_t>(count));
@@ -64,7 +63,7 @@ Planned<StorageAlignPlan> plan_storage_align(const Schedule& schedule,
   for (const std::int64_t item : {index, axis, arguments.factor, arguments.offset}) {
     alignment.items.push_back(int_imm(item == static_cast<std::int32_t>(item) ? i32 : i64, item));
   }
-  const Ref known = block.annotations.get(dim_align);
+  const Ref known = block.annotations.get(alignments_key);
   List all = known.is<List>() ? *known.as<List>() : List{};
   // One for each dimension of a buffer: the last that was asked for.
   std::erase_if(all.items, [&](const Ref& item) {
@@ -78,7 +77,7 @@ Planned<StorageAlignPlan> plan_storage_align(const Schedule& schedule,
 
 Nothing commit_storage_align(Schedule& schedule, StorageAlignPlan&& plan) {
   Block& block = schedule.edit(plan.block);
-  block.annotations = block.annotations.with(dim_align, std::move(plan.alignments));
+  block.annotations = block.annotations.with(alignments_key, std::move(plan.alignments));
   return {};
 }
 

@@ -9,11 +9,10 @@
 #include "loopsmith/schedule/legality/reassociation.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/block_kinds.h"
+#include "loopsmith/schedule/queries/buffer_accesses.h"
 
 namespace loopsmith {
 namespace {
-
-constexpr std::string_view dim_align = "buffer_dim_align";
 
 /// Gives a block what `storage_align` said of memory that blocks inside of it write, which an
 /// implementation takes the place of.
@@ -21,7 +20,7 @@ void take_over_alignments(Block& around) {
   List rows;
   pre_order_visit(around.body, [&](const Ref& ref) {
     const auto* inner = ref.as<Block>();
-    const Ref known = inner ? inner->annotations.get(dim_align) : Ref();
+    const Ref known = inner ? inner->annotations.get(alignments_key) : Ref();
     const auto* given = known.as<List>();
     for (const Ref& row : given ? given->items : std::vector<Ref>{}) {
       List own = *row.as<List>();
@@ -36,7 +35,7 @@ void take_over_alignments(Block& around) {
     return !is_expr(*ref.get());
   });
   if (rows.items.empty()) return;
-  around.annotations = around.annotations.with(dim_align, Ref(make(std::move(rows))));
+  around.annotations = around.annotations.with(alignments_key, Ref(make(std::move(rows))));
 }
 
 }  // namespace

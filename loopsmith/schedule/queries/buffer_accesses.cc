@@ -220,7 +220,7 @@ class Changer {
 
   /// Drops what storage_align said of dimensions that the new buffer does not have.
   void forget_alignment(Block& block) {
-    const Ref given = block.annotations.get("buffer_dim_align");
+    const Ref given = block.annotations.get(alignments_key);
     const auto* rows = given.as<List>();
     if (!rows) return;
     List left;
@@ -234,7 +234,7 @@ class Changer {
       if (!is_of_it) left.items.push_back(row);
     }
     const Ref kept = left.items.empty() ? Ref() : Ref(make(std::move(left)));
-    block.annotations = block.annotations.with("buffer_dim_align", kept);
+    block.annotations = block.annotations.with(alignments_key, kept);
   }
 
   void change_regions(std::vector<Ptr<BufferRegion>>& regions) {

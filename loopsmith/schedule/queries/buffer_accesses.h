@@ -9,6 +9,10 @@
 
 namespace loopsmith {
 
+/// The annotation of a block in which `storage_align` keeps rows [number of a buffer among the
+/// writes, dimension, factor, offset].
+inline constexpr std::string_view alignments_key = "buffer_dim_align";
+
 /// The uses of a buffer inside a part of the program.
 struct BufferAccesses {
   std::vector<NodeId> nodes;  ///< Those that use it themselves, not through nodes inside them.

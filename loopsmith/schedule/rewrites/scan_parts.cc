@@ -7,8 +7,10 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/memory_reads.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/buffer_accesses.h"
 
 namespace loopsmith {
 namespace {
@@ -129,11 +131,20 @@ class ScanBuilder {
     return own;
   }
 
+  /// What `storage_align` says: an odd number of elements from row to row, so that neighbouring
+  /// parts lie in different banks.
+  static Attrs odd_rows() {
+    List row;
+    for (const std::int64_t number : {0, 0, 2, 1}) row.items.emplace_back(int_imm(i32, number));
+    return Attrs().with(alignments_key, Ref(make(List{.items = {make(std::move(row))}})));
+  }
+
   static Stmt with_memory(const Buffers& own, Stmt body) {
     for (const Ptr<Buffer>& each : own) {
       body = make(Allocate{.dtype = each->dtype,
                            .extents = each->shape,
                            .condition = true,
+                           .annotations = is_shared(memory_scope(*each)) ? odd_rows() : Attrs(),
                            .buffer_var = each->data,
                            .body = make(DeclBuffer{.buffer = each, .body = std::move(body)})});
     }
@@ -191,10 +202,9 @@ class ScanBuilder {
 
   // ---- Tiles ----
 
-  /// A row for each part of a tile. It is one element longer than the part, so that neighbouring
-  /// parts lie in different banks.
+  /// A row for each part of a tile.
   Buffers tile_memory(const Buffers& like, const char* what) {
-    return own_memory(like, what, {tile_, int_imm(type_, *as_int(length_) + 1)}, "shared");
+    return own_memory(like, what, {tile_, length_}, "shared");
   }
 
   /// The loop over tiles, which is one of those that are given back.

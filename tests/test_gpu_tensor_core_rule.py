@@ -319,6 +319,25 @@ def test_four_warps_multiply_together_on_hopper(
         np.testing.assert_array_equal(lowered[-1], expected[-1])
 
 
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize(("n", "in_turn"), [(2048, 1), (4096, 8)])
+def test_the_copy_engine_brings_tiles_of_large_arrays(
+    n: int, in_turn: int, left: bool, right: bool
+) -> None:
+    func = te.create_prim_func(product(n, n, n, left=left, right=right))
+    module = ls.build(func, target="cuda -arch=sm_90a")
+    source = module.source("cuda")
+    assert "ls_copy_tile_2d((" in source and "ls_copy_async_16(" not in source
+    assert "ls_wait_for_products(1);" in source
+    # Blocks that use more than the second cache keeps run near each other: rows first, of eight.
+    trace = str(ls.default_schedule(func, target="cuda -arch=sm_90a").trace)
+    assert f"factors=[None, {in_turn}, 8, 16]" in trace
+    # Pairs of results are stored together, in two steps of half a warp.
+    conflicts = [remark for remark in module.report().remarks if "bank conflicts" in remark]
+    assert not [remark for remark in conflicts if " 2 accesses " not in remark]
+
+
 def test_few_tiles_are_left_to_single_warps_on_hopper() -> None:
     func = te.create_prim_func(product(512, 512, 512))
     assert is_on_tensor_cores(ls.build(func, target="cuda -arch=sm_90a").source("cuda"))

@@ -14,6 +14,7 @@
 #include "loopsmith/schedule/primitives/relatives.h"
 #include "loopsmith/schedule/primitives/split.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/buffer_accesses.h"
 
 namespace loopsmith::gpu {
 namespace {
@@ -37,6 +38,9 @@ std::int64_t bytes_of_tiles(const Schedule& schedule, LoopRV tiles) {
     if (!allocate || !is_shared(memory_scope(*allocate->buffer_var))) return true;
     std::int64_t size = allocate->dtype.bytes();
     for (const Expr& extent : allocate->extents) size *= as_int(extent) ? *as_int(extent) : 1;
+    // What is aligned has an element more in each row.
+    const std::int64_t* row = as_int(allocate->extents.back());
+    if (row && allocate->annotations.contains(alignments_key)) size += size / *row;
     bytes += size;
     return true;
   });

@@ -70,6 +70,7 @@ TYPES = {
     "typing.Sequence[LoopRV | str]": "const std::vector<LoopArgument>&",
     "typing.Sequence[BlockRV | str]": "const std::vector<BlockArgument>&",
     "Expr | bool": "const SizeCondition&",
+    "LoopRV | Expr | int | str": "const LoopValueArgument&",
     "ExprRV | int": "const Factor&",
     "typing.Sequence[ExprRV | int | None]": "const std::vector<Factor>&",
     "typing.Sequence[ExprRV | Expr | int | None]": "const std::vector<SplitFactor>&",

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "loopsmith/arith/engine.h"
+#include "loopsmith/arith/multiply_out.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -252,6 +253,7 @@ bool Analyzer::can_prove_by_ranges(const Expr& condition) {
   if (!is_strict && node.kind != arith::Kind::le) return false;
   if (!engine_->knowledge.terms.type(node.a).is_index()) return false;
   Expr largest = simplify(engine_->write(node.a) - engine_->write(node.b));
+  bool is_replaced = false;
   for (auto var = engine_->ranged.rbegin(); var != engine_->ranged.rend(); ++var) {
     const Fact* fact = engine_->knowledge.facts.find(engine_->read(*var));
     if (!fact || fact->low == Term::none || !uses_variable(largest, *var)) continue;
@@ -260,14 +262,36 @@ bool Analyzer::can_prove_by_ranges(const Expr& condition) {
     if (set.is_nothing() || !set.has_upper_bound()) return false;
     largest = set.max_value();
     if (can_prove_less(largest, is_strict ? 0 : 1)) return true;
+    is_replaced = true;
   }
-  return false;
+  const Expr limit = int_imm(largest.dtype(), is_strict ? 0 : 1);
+  return is_replaced && innermost_choice(largest).defined() &&
+         can_prove_by_cases(largest < limit, *this, max_cases);
 }
+
+namespace {
+
+/// True where a product has no constant factor: equal sums may have other forms when it is
+/// multiplied out.
+bool has_product(const Expr& expr) {
+  bool found = false;
+  pre_order_visit(expr, [&](const Ref& ref) {
+    const auto* product = ref.as<Mul>();
+    found = found || (product && !as_int(product->a) && !as_int(product->b));
+    return !found;
+  });
+  return found;
+}
+
+}  // namespace
 
 bool Analyzer::can_prove_equal(const Expr& a, const Expr& b) {
   if (a.same_as(b)) return true;
   if (a.dtype() != b.dtype() || !a.dtype().is_integer()) return false;
-  return can_prove_by_cases(a == b, *this, max_cases);
+  if (can_prove_by_cases(a == b, *this, max_cases)) return true;
+  const Expr apart = a - b;
+  if (!a.dtype().is_index() || !has_product(apart) || may_overflow(apart)) return false;
+  return is_const_int(simplify(multiply_out(apart)), 0);
 }
 
 bool Analyzer::can_prove_less(const Expr& expr, std::int64_t limit) {

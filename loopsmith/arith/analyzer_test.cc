@@ -30,6 +30,19 @@ TEST(analyzer, proves_by_cases_of_a_minimum_or_a_maximum) {
   EXPECT_FALSE(analyzer.can_prove(max(h, n) < n, ProofStrength::symbolic_bound));
 }
 
+TEST(analyzer, proves_products_of_sums_equal) {
+  const Expr i = var("i"), n = size_var("n"), f = var("f", i64);
+  Analyzer analyzer;
+  EXPECT_TRUE(analyzer.can_prove_equal((i + 1) * (n + 1) - 1, i * n + i + n));
+  EXPECT_FALSE(analyzer.can_prove_equal((i + 1) * (n + 1), i * n + i + n));
+  const Expr wide = cast(i64, (i + 1) * (n + 2));
+  EXPECT_TRUE(analyzer.can_prove_equal(wide - f, cast(i64, i * n) + cast(i64, i * 2 + n) + 2 - f));
+  // What memory holds, and may wrap, is no index.
+  Analyzer of_data;
+  of_data.mark_data(Ptr<Var>::from(i));
+  EXPECT_FALSE(of_data.can_prove_equal(wide - f, cast(i64, i * n) + cast(i64, i * 2 + n) + 2 - f));
+}
+
 TEST(analyzer, bounds_no_remainder_by_a_negative_product) {
   const Ptr<Var> m = size_var("m"), z = var("z"), x = var("x");
   Analyzer analyzer;

@@ -75,6 +75,14 @@ TEST(analyzer, proves_by_symbolic_ranges) {
   EXPECT_FALSE(analyzer.can_prove(v.x * 32 + v.y < v.n * 32 - 1, ProofStrength::symbolic_bound));
 }
 
+TEST(analyzer, proves_by_ranges_with_minima_and_maxima) {
+  const Names v;
+  Analyzer analyzer;
+  analyzer.bind_range(var_of(v.x), max(v.c, 1) - 1, v.n);
+  EXPECT_TRUE(analyzer.can_prove(v.c <= v.x + 1, ProofStrength::symbolic_bound));
+  EXPECT_FALSE(analyzer.can_prove(v.c <= v.x, ProofStrength::symbolic_bound));
+}
+
 TEST(linear, gives_coefficients_and_base) {
   const Names v;
   const std::vector<Ptr<Var>> vars{var_of(v.a), var_of(v.b)};

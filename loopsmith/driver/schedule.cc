@@ -57,6 +57,11 @@ LoopOrBlocksArgument::LoopOrBlocksArgument(const std::vector<BlockArgument>& blo
     : HandleArgument(value_of(blocks)) {}
 LoopOrBlocksArgument::LoopOrBlocksArgument(std::initializer_list<BlockArgument> blocks)
     : LoopOrBlocksArgument(std::vector<BlockArgument>(blocks)) {}
+LoopValueArgument::LoopValueArgument(LoopRV loop) : HandleArgument(Argument(loop)) {}
+LoopValueArgument::LoopValueArgument(int number) : HandleArgument(Argument(number)) {}
+LoopValueArgument::LoopValueArgument(std::int64_t number) : HandleArgument(Argument(number)) {}
+LoopValueArgument::LoopValueArgument(const Expr& of_sizes)
+    : HandleArgument(Argument(Ref(of_sizes))) {}
 IndexMapArgument::IndexMapArgument(const Ptr<IndexMap>& map) : HandleArgument(Argument(Ref(map))) {}
 IntrinArgument::IntrinArgument(const char* name) : IntrinArgument(std::string(name)) {}
 IntrinArgument::IntrinArgument(const std::string& name)

@@ -53,6 +53,15 @@ struct LoopOrBlocksArgument : HandleArgument {
   LoopOrBlocksArgument(std::initializer_list<BlockArgument> blocks);
 };
 
+/// A value of a loop: a number, an expression of sizes, or the loop that has it, as handle or name.
+struct LoopValueArgument : HandleArgument {
+  using HandleArgument::HandleArgument;
+  LoopValueArgument(LoopRV loop);
+  LoopValueArgument(int number);
+  LoopValueArgument(std::int64_t number);
+  LoopValueArgument(const Expr& of_sizes);
+};
+
 /// A map of indices, as a node.
 struct IndexMapArgument : HandleArgument {
   IndexMapArgument(const Ptr<IndexMap>& map);

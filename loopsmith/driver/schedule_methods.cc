@@ -104,10 +104,10 @@ Handles<LoopRV> ScheduleMethods::version_loop(const std::vector<LoopArgument>& l
 }
 
 Handles<LoopRV> ScheduleMethods::peel(const LoopArgument& loop, std::int64_t first,
-                                      std::int64_t last, std::int64_t align,
-                                      std::int64_t align_end) {
+                                      std::int64_t last, std::int64_t align, std::int64_t align_end,
+                                      const std::optional<LoopValueArgument>& at) {
   return handles_in<LoopRV>(call("peel", {value_of(loop), value_of(first), value_of(last),
-                                          value_of(align), value_of(align_end)}));
+                                          value_of(align), value_of(align_end), value_of(at)}));
 }
 
 Handles<LoopRV> ScheduleMethods::distribute(const LoopArgument& loop) {

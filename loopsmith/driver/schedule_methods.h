@@ -93,14 +93,18 @@ class ScheduleMethods {
   /// others.
   Handles<LoopRV> version_loop(const std::vector<LoopArgument>& loops,
                                const std::vector<std::int64_t>& least, bool uneven = false);
-  /// Takes the first or last iterations of a loop out of it. What is special in them, as a border
-  /// is, is then decided outside of the loop. `first`: How many iterations come before the loop.
-  /// `last`: How many come after it.
-  /// `align`: In place of `first`: as many come before the loop as it takes until its value is a
-  /// multiple of this number. 0: `first` says it. `align_end`: In place of `last`: as many come
-  /// after the loop as it takes until it ends at a multiple of this number. 0: `last` says it.
+  /// Takes the first or last iterations of a loop out of it, or those at a value that it has on the
+  /// way (index set splitting). What is special in them, as a border or a pivot is, is then decided
+  /// outside of the loop. `first`: How many iterations come before the loop. `last`: How many come
+  /// after it. `align`: In place of `first`: as many come before the loop as it takes until its
+  /// value is a multiple of this number. 0: `first` says it. `align_end`: In place of `last`: as
+  /// many come after the loop as it takes until it ends at a multiple of this number. 0: `last`
+  /// says it. `at`: The value at which the `first` iterations begin, in place of the loop's start:
+  /// a number, an expression of sizes, or the value of a loop around it. What comes before them is
+  /// a loop, too.
   Handles<LoopRV> peel(const LoopArgument& loop, std::int64_t first = 1, std::int64_t last = 0,
-                       std::int64_t align = 0, std::int64_t align_end = 0);
+                       std::int64_t align = 0, std::int64_t align_end = 0,
+                       const std::optional<LoopValueArgument>& at = {});
   /// Gives the statements in a loop loops of their own, wherever dependences allow to cut between
   /// them (loop fission). `loop`: With several statements inside; other loops, conditions that read
   /// no memory, and blocks without an init or buffers of their own may be between.

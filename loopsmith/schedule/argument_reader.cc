@@ -155,6 +155,21 @@ bool ArgumentReader::read(const Argument& argument, SplitFactor& to) {
   return true;
 }
 
+bool ArgumentReader::read(const Argument& argument, LoopValue& to) {
+  if (const auto* number = argument.as<std::int64_t>()) return to = *number, true;
+  if (const auto* node = argument.as<Ref>()) {
+    const Expr expr = Expr::from(*node);
+    if (!expr.defined()) return false;
+    if (const std::int64_t* number = as_int(expr)) return to = *number, true;
+    to = substitute(expr, own_variables(schedule_, expr, "a value of a loop"));
+    return true;
+  }
+  LoopRV loop;
+  if (!read(argument, loop)) return false;
+  to = loop;
+  return true;
+}
+
 bool ArgumentReader::read(const Argument& argument, SizeCondition& to) {
   if (bool flag = false; read(argument, flag)) return to.value = flag, true;
   const auto* node = argument.as<Ref>();

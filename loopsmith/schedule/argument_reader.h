@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "loopsmith/schedule/argument.h"
+#include "loopsmith/schedule/loop_value.h"
 #include "loopsmith/schedule/schedule.h"
 #include "loopsmith/schedule/size_condition.h"
 #include "loopsmith/schedule/split_factor.h"
@@ -29,6 +30,7 @@ class ArgumentReader {
   bool read(const Argument& argument, ExprRV& to);
   bool read(const Argument& argument, Factor& to);
   bool read(const Argument& argument, SplitFactor& to);
+  bool read(const Argument& argument, LoopValue& to);
   bool read(const Argument& argument, SizeCondition& to);
   bool read(const Argument& argument, BlockOrLoop& to);
   bool read(const Argument& argument, BufferSelector& to);

@@ -120,11 +120,6 @@ class Carrier {
     return substitute(index, {{loop.loop_var, before}});
   }
 
-  bool are_equal(const Expr& a, const Expr& b) {
-    return analyzer_.can_prove_equal(a, b) ||
-           is_const_int(analyzer_.simplify(multiply_out(a - b)), 0);
-  }
-
   std::optional<Reuse> reuse_of(const For& loop, const BufferStore& store, const BufferLoad& load) {
     const bool is_alike = load.buffer.same_as(store.buffer) && load.dtype == store.value.dtype() &&
                           !load.predicate.defined();
@@ -136,7 +131,8 @@ class Carrier {
       if (!analyzer_.can_prove_equal(read.stride, stored.stride)) return {};
       for (const int shift : {0, 1, -1}) {
         if (shift != 0 && read.lanes == 1) break;
-        if (are_equal(read.base, shifted(stored, shift).base)) return Reuse{distance, shift};
+        if (analyzer_.can_prove_equal(read.base, shifted(stored, shift).base))
+          return Reuse{distance, shift};
       }
     }
     return {};

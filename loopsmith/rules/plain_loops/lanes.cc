@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/ir/memory_reads.h"
+#include "loopsmith/rules/plain_loops/index_sets.h"
 #include "loopsmith/rules/plain_loops/iteration_cost.h"
 #include "loopsmith/rules/plain_loops/threads.h"
 
@@ -87,6 +88,8 @@ void vectorize_innermost(Steps& steps, LoopRV loop, const Machine& machine) {
   const LoopRV chunk = chunk_for_threads(steps, loop, machine);
   if (vectorize_loop(steps, chunk, machine)) return;
   if (chunk != loop) steps.restore(std::move(before));
+  const auto vectorize_part = [&](LoopRV part) { return vectorize_loop(steps, part, machine); };
+  if (take_parts(steps, loop, vectorize_part)) return;
   vectorize_parts(steps, loop, machine);
 }
 

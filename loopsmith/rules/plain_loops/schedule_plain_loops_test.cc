@@ -103,6 +103,21 @@ TEST(schedule_plain_loops, leaves_loops_of_unlike_lengths_out_of_lanes) {
   EXPECT_FALSE(has(scheduled(func), "T.vectorized")) << scheduled(func);
 }
 
+TEST(schedule_plain_loops, cuts_loops_at_the_row_that_others_read) {
+  const auto paths = program("D: T.Buffer((96, 96), 'uint16')",
+                             "for k, i, j in T.grid(96, 96, 96):\n"
+                             "    D[i, j] = T.min(D[i, j], D[i, k] + D[k, j])");
+  const std::string text = scheduled(paths, small_machine);
+  EXPECT_TRUE(has(text, "for i_before in T.parallel(k)")) << text;
+  EXPECT_TRUE(has(text, "for j_before in T.vectorized(k)")) << text;
+  const auto middle = program("A: T.Buffer((200,)), B: T.Buffer((200,))",
+                              "for i in range(200):\n    A[i] = A[100] + B[i]");
+  EXPECT_TRUE(has(scheduled(middle), "for i_before in T.vectorized(100)")) << scheduled(middle);
+  const auto first = program("A: T.Buffer((200,)), B: T.Buffer((200,))",
+                             "for i in range(200):\n    A[i] = A[0] + B[i]");
+  EXPECT_TRUE(has(scheduled(first), "for i in T.vectorized(1, 200)")) << scheduled(first);
+}
+
 TEST(schedule_plain_loops, leaves_a_recurrence_in_its_order) {
   const auto func = program("A: T.Buffer((100,)), B: T.Buffer((101,))",
                             "for i in range(100):\n    B[i + 1] = B[i] * A[i]");

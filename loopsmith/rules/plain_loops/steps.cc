@@ -103,6 +103,16 @@ bool Steps::peel(LoopRV loop, std::int64_t first, std::int64_t last) {
   return loopsmith::peel.attempt(schedule_, loop, first, last).has_value();
 }
 
+std::vector<LoopRV> Steps::cut(LoopRV loop, const LoopValue& at) {
+  look_up(loop);
+  if (const auto* around = std::get_if<LoopRV>(&at.value)) look_up(*around);
+  const PeelArguments arguments{.loop = loop, .at = at};
+  if (!loopsmith::peel.can_apply(schedule_, arguments)) return {};
+  const auto parts = loopsmith::peel.apply(schedule_, arguments);
+  know(parts);
+  return parts;
+}
+
 bool Steps::inspect_split(LoopRV loop, bool cut_iterations) {
   look_up(loop);
   const auto parts = loopsmith::inspect_split.attempt(

@@ -34,6 +34,9 @@ class Steps {
   bool parallel_scan(LoopRV loop);
   bool skew(LoopRV outer, LoopRV inner);
   bool peel(LoopRV loop, std::int64_t first, std::int64_t last);
+  /// The parts of a loop before, at and after a value, as far as it has iterations there; empty
+  /// where refused.
+  std::vector<LoopRV> cut(LoopRV loop, const LoopValue& at);
   bool inspect_split(LoopRV loop, bool cut_iterations);
   /// The loops that merge the copies of each buffer, that over the copies last; empty where
   /// refused.

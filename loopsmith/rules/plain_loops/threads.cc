@@ -6,6 +6,7 @@
 
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/rules/plain_loops/histograms.h"
+#include "loopsmith/rules/plain_loops/index_sets.h"
 #include "loopsmith/rules/plain_loops/iteration_cost.h"
 #include "loopsmith/rules/plain_loops/recurrences.h"
 #include "loopsmith/schedule/queries/iteration_costs.h"
@@ -26,6 +27,10 @@ double work_of(const Schedule& schedule, LoopRV loop, const Machine& machine) {
     cycles += count * (has_lanes ? cost.vector : cost.best());
   }
   return cycles;
+}
+
+bool has_enough_work(const Schedule& schedule, LoopRV loop, const Machine& machine) {
+  return work_of(schedule, loop, machine) >= machine.least_cycles_for_threads();
 }
 
 /// Chunks for each thread: who is done early takes those of others.
@@ -79,13 +84,17 @@ bool parallelize_rows(Steps& steps, LoopRV loop) {
 /// True when a loop of the nest runs in threads then.
 bool parallelize_loops(Steps& steps, LoopRV loop, const Machine& machine) {
   if (steps.get(loop).kind != ForKind::serial) return false;
-  if (work_of(steps.schedule(), loop, machine) < machine.least_cycles_for_threads()) return false;
+  if (!has_enough_work(steps.schedule(), loop, machine)) return false;
   const double trips = trip_count(steps.get(loop), nest_around(steps.schedule(), loop), machine);
   if (would_update_atomically(steps.schedule(), loop)) {
     if (count_in_copies(steps, loop, machine)) return true;
   } else if (trips >= 2 && take_without_last(steps, loop, parallelize_rows)) {
     return true;
   }
+  const auto parallelize_part = [&](LoopRV part) {
+    return has_enough_work(steps.schedule(), part, machine) && parallelize_in_order(steps, part);
+  };
+  if (take_parts(steps, loop, parallelize_part)) return true;
   bool any = false;
   for (const LoopRV inner : steps.inside(loop)) {
     any = parallelize_loops(steps, inner, machine) || any;

@@ -57,9 +57,21 @@ Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For
   for (const Ptr<Var>& scalar : arith::data_parameters(func)) analyzer.mark_data(scalar);
   analyzer.bind_range(part.loop_var, part.min, part.extent);
   Rewriter inside;
+  // Conditions also by bounds that are sizes.
+  const auto decided = [&](const Expr& expr) -> Expr {
+    Expr simple = analyzer.simplify(expr);
+    if (!simple.dtype().is_bool() || as_int(simple)) return simple;
+    for (const bool is_true : {true, false}) {
+      const Expr condition = is_true ? simple : analyzer.simplify(!simple);
+      if (analyzer.can_prove(condition, ProofStrength::symbolic_bound)) {
+        return int_imm(boolean, is_true);
+      }
+    }
+    return simple;
+  };
   const auto decide = [&]<class Node>(const Node& node) -> Expr {
     const Expr expr(inside.children(node));
-    const Expr simple = analyzer.simplify(expr);
+    const Expr simple = decided(expr);
     return simple.is<Node>() ? expr : simple;
   };
   inside.on<Min>([&](const Min& node) { return decide(node); });
@@ -78,7 +90,7 @@ Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For
     return is_known ? analyzer.simplify(product) : Expr(product);
   });
   inside.on<Select>([&](const Select& node) -> Expr {
-    const Expr simple = analyzer.simplify(node.condition);
+    const Expr simple = decided(node.condition);
     const std::int64_t* condition = as_int(simple);
     if (!condition) return Expr(inside.children(node));
     return inside(*condition ? node.true_value : node.false_value);
@@ -89,7 +101,7 @@ Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For
     return inside(substitute(node.body, {{node.var, value}}));
   });
   inside.on<IfThenElse>([&](const IfThenElse& node) -> Stmt {
-    const Expr simple = analyzer.simplify(node.condition);
+    const Expr simple = decided(node.condition);
     const std::int64_t* condition = as_int(simple);
     // Blocks of a body are told by their order.
     if (!condition || holds_blocks(node)) return inside.children(node);
@@ -122,6 +134,44 @@ Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For
   return inside(part.body);
 }
 
+/// The value at which a loop is cut.
+Expr value_of(const Schedule& schedule, const LoopValue& at, DataType type) {
+  if (const auto* number = std::get_if<std::int64_t>(&at.value)) return int_imm(type, *number);
+  if (const auto* loop = std::get_if<LoopRV>(&at.value)) {
+    return cast(type, schedule.get(*loop).loop_var);
+  }
+  return cast(type, std::get<Expr>(at.value));
+}
+
+/// The parts of a loop, which counts by 1, around a value. Those without iterations may have an
+/// extent below 0.
+std::vector<PeeledPart> parts_around(const For& loop, const PeelArguments& arguments,
+                                     const Expr& value, Analyzer& analyzer) {
+  const DataType type = loop.loop_var->dtype;
+  const Expr zero = int_imm(type, 0), all = cast(type, loop.extent);
+  const auto is_at_most = [&](const Expr& a, const Expr& b) {
+    return analyzer.can_prove(a <= b, ProofStrength::symbolic_bound);
+  };
+  const auto least = [&](const Expr& a, const Expr& b) {
+    return is_at_most(a, b) ? a : is_at_most(b, a) ? b : min(a, b);
+  };
+  const auto largest = [&](const Expr& a, const Expr& b) {
+    return is_at_most(b, a) ? a : is_at_most(a, b) ? b : max(a, b);
+  };
+  const Expr begin = value - cast(type, loop.min), end = begin + int_imm(type, arguments.first);
+  const Expr stop = all - int_imm(type, arguments.last), rest = largest(end, zero);
+  std::vector<PeeledPart> parts;
+  const auto add = [&](const Expr& from, const Expr& to, std::string suffix) {
+    if (is_at_most(to, from)) return;
+    parts.push_back({analyzer.simplify(from), analyzer.simplify(to - from), std::move(suffix)});
+  };
+  add(zero, least(begin, all), "_before");
+  add(largest(begin, zero), least(end, all), "_at");
+  add(rest, stop, "");
+  add(largest(stop, rest), all, "_last");
+  return parts;
+}
+
 /// The parts before, in, and after the loop, as far as they have iterations.
 std::vector<PeeledPart> parts_of(const Schedule& schedule, const PeelArguments& arguments) {
   const For& loop = schedule.get(arguments.loop);
@@ -132,6 +182,9 @@ std::vector<PeeledPart> parts_of(const Schedule& schedule, const PeelArguments& 
     const For& around = schedule.get(handle);
     if (!is_const_int(around.step, 1) || handle.index == arguments.loop.index) continue;
     analyzer.bind_range(around.loop_var, around.min, around.extent, true);
+  }
+  if (arguments.at) {
+    return parts_around(loop, arguments, value_of(schedule, *arguments.at, type), analyzer);
   }
   const Expr zero = int_imm(type, 0);
   const bool is_aligned = arguments.align > 0, ends_aligned = arguments.align_end > 0;
@@ -166,6 +219,48 @@ std::vector<PeeledPart> parts_of(const Schedule& schedule, const PeelArguments& 
   return parts;
 }
 
+/// Why a loop may not be cut at a value, if so.
+std::optional<Refusal> refuse_value(const Schedule& schedule, const PeelArguments& arguments,
+                                    std::int64_t most) {
+  const Argument handle(arguments.loop);
+  const For& loop = schedule.get(arguments.loop);
+  const Argument at = to_argument(*arguments.at);
+  if (!is_const_int(loop.step, 1) || arguments.align != 0 || arguments.align_end != 0) {
+    const std::int64_t multiple = std::max(arguments.align, arguments.align_end);
+    return Refusal{
+        &cut_loop_has_all_values,
+        {handle, Argument(Ref(loop.step)), Argument(std::max<std::int64_t>(multiple, 1)), at}};
+  }
+  if (const auto* number = std::get_if<std::int64_t>(&arguments.at->value)) {
+    if (*number <= most && *number >= -most) return {};
+    return Refusal{&number_is_in_range,
+                   {Argument("at"), Argument(*number), Argument(-most), Argument(most)}};
+  }
+  const DataType type = loop.loop_var->dtype;
+  const auto* around = std::get_if<LoopRV>(&arguments.at->value);
+  const Expr value =
+      around ? Expr(schedule.get(*around).loop_var) : std::get<Expr>(arguments.at->value);
+  const DataType own = value.dtype();
+  if (!own.is_scalar() || !own.is_integer() || own.bits > type.bits) {
+    return Refusal{&value_has_type,
+                   {handle, at, Argument(to_string(own)), Argument(to_string(type))}};
+  }
+  const NodeId node = schedule.node(arguments.loop);
+  if (around) {
+    const NodeId outer = schedule.node(*around);
+    const bool is_nested = outer != node && is_inside(schedule, node, outer) &&
+                           scope_of(schedule, node) == scope_of(schedule, outer);
+    if (is_nested) return {};
+    return Refusal{&loop_is_around_loop, {at, handle}};
+  }
+  const PrimFunc& func = *schedule.as<PrimFunc>(schedule.root(schedule.function_of(node)));
+  if (const std::string read = read_beside_sizes(func, value); !read.empty()) {
+    return Refusal{&value_is_of_sizes,
+                   {Argument("the value to cut at"), handle, at, Argument(read)}};
+  }
+  return {};
+}
+
 }  // namespace
 
 Planned<PeelPlan> plan_peel(const Schedule& schedule, const PeelArguments& arguments) {
@@ -174,13 +269,17 @@ Planned<PeelPlan> plan_peel(const Schedule& schedule, const PeelArguments& argum
   if (auto refusal = refuse_unless_bounds_stay(schedule, arguments.loop)) {
     return *std::move(refusal);
   }
-  const auto& [loop, first, last, align, align_end] = arguments;
+  const auto& [loop, first, last, align, align_end, at] = arguments;
   const std::int64_t most = max_int(schedule.get(loop).loop_var->dtype) / 2;
-  if (first < 0 || last < 0 || (first == 0 && last == 0 && align == 0 && align_end == 0)) {
+  const bool is_cut = first > 0 || last > 0 || align != 0 || align_end != 0 || at;
+  if (first < 0 || last < 0 || !is_cut) {
     const bool is_last = first > 0 || (first == 0 && last < 0);
     return Refusal{
         &peeled_numbers_are_positive,
         {Argument(is_last ? last : first), handle, Argument(is_last ? "after" : "before")}};
+  }
+  if (at) {
+    if (auto refusal = refuse_value(schedule, arguments, most)) return *std::move(refusal);
   }
   for (const std::int64_t multiple : {align, align_end}) {
     if (multiple == 0) continue;
@@ -203,8 +302,11 @@ Planned<PeelPlan> plan_peel(const Schedule& schedule, const PeelArguments& argum
     return changed_results(empty_reductions_start, {handle, Argument(*block)});
   }
   PeelPlan plan{loop, parts_of(schedule, arguments)};
-  const bool is_constant =
-      extent && as_int(schedule.get(loop).min) && as_int(schedule.get(loop).step);
+  const bool is_constant = extent && as_int(schedule.get(loop).min) &&
+                           as_int(schedule.get(loop).step) &&
+                           std::ranges::all_of(plan.parts, [](const PeeledPart& part) {
+                             return as_int(part.before) && as_int(part.extent);
+                           });
   if (!is_constant) {
     if (const auto block = reduction_started_in(schedule, loop)) {
       return changed_results(reduction_starts_in_the_loop, {Argument(*block), handle});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "loopsmith/schedule/conditions.h"
+#include "loopsmith/schedule/loop_value.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/queries/block_kinds.h"
 
@@ -11,6 +12,7 @@ struct PeelArguments {
   std::int64_t first = 1;
   std::int64_t last = 0;
   std::int64_t align = 0, align_end = 0;
+  std::optional<LoopValue> at = {};
 
   static constexpr std::tuple parameters{
       Parameter{"loop", &PeelArguments::loop},
@@ -21,7 +23,11 @@ struct PeelArguments {
                 "a multiple of this number. 0: `first` says it."},
       Parameter{"align_end", &PeelArguments::align_end,
                 "In place of `last`: as many come after the loop as it takes until it ends at a "
-                "multiple of this number. 0: `last` says it."}};
+                "multiple of this number. 0: `last` says it."},
+      Parameter{"at", &PeelArguments::at,
+                "The value at which the `first` iterations begin, in place of the loop's start: a "
+                "number, an expression of sizes, or the value of a loop around it. What comes "
+                "before them is a loop, too."}};
 };
 
 /// Iterations of the loop that become a loop.
@@ -44,6 +50,12 @@ inline constexpr Condition peeled_numbers_are_positive{"number_is_in_range",
 inline constexpr Condition aligned_loop_has_all_values{
     "number_is_in_range", "loop {} counts by {}, and is to start or end at a multiple of {}",
     "pass a positive number, for a loop that counts by 1"};
+inline constexpr Condition cut_loop_has_all_values{
+    "arguments_fit", "loop {} counts by {}, aligned to {}, and is to be cut at {}",
+    "cut a loop that counts by 1, and align its parts afterwards"};
+inline constexpr Condition value_has_type{
+    "argument_has_type", "loop {} is to be cut at {}, of type {}, but counts in {}",
+    "give an integer expression, or cast it to the type of the loop"};
 inline constexpr Condition peeled_iterations_fit{
     "number_is_in_range", "{} iterations are to be peeled of loop {}, which has {}",
     "peel at most as many as there are"};
@@ -56,6 +68,10 @@ inline constexpr const Condition* peel_conditions[] = {&loop_is_plain,
                                                        &step_keeps_results,
                                                        &peeled_numbers_are_positive,
                                                        &aligned_loop_has_all_values,
+                                                       &cut_loop_has_all_values,
+                                                       &value_has_type,
+                                                       &value_is_of_sizes,
+                                                       &loop_is_around_loop,
                                                        &peeled_iterations_fit,
                                                        &iterations_reach_their_end};
 
@@ -76,6 +92,13 @@ Planned<PeelPlan> plan_peel(const Schedule& schedule, const PeelArguments& argum
 ///   for j in i:         for j in i - i % 8:          body(i, j)
 ///     body(i, j)  =>    for j_last in i - i % 8..i:  body(i, j_last)
 ///
+/// A row that other rows read is apart from these if the loop over rows is cut at it:
+///
+/// for k in n:         for k in n:
+///   for i in n:         for i_before in k:          body(k, i_before)
+///     body(k, i)  =>    for i_at in k..k + 1:       body(k, i_at)
+///                       for i in k + 1..n:          body(k, i)
+///
 /// Gives the loops in their order. The loop that is left keeps its name, blocks and memory that
 /// each iteration has for itself, the others get copies; where nothing is left, it ends.
 Handles<LoopRV> commit_peel(Schedule& schedule, PeelPlan&& plan);
@@ -83,8 +106,10 @@ Handles<LoopRV> commit_peel(Schedule& schedule, PeelPlan&& plan);
 inline constexpr Primitive peel(PrimitiveDefinition{
     .name = "peel",
     .past = "peeled",
-    .doc = "Takes the first or last iterations of a loop out of it. What is special in them, as a "
-           "border is, is then decided outside of the loop.",
+    .doc =
+        "Takes the first or last iterations of a loop out of it, or those at a value that it has "
+        "on the way (index set splitting). What is special in them, as a border or a pivot is, "
+        "is then decided outside of the loop.",
     .conditions = peel_conditions,
     .moves_accesses = true,
     .plan = plan_peel,

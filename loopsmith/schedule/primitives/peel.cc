@@ -108,6 +108,16 @@ Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For
     if (*condition) return inside(node.then_case);
     return node.else_case ? inside(node.else_case) : no_op();
   });
+  inside.on<For>([&](const For& node) -> Stmt {
+    const Ptr<For> decided_inside = inside.children(node);
+    if (decided_inside->min.same_as(node.min) && decided_inside->extent.same_as(node.extent)) {
+      return decided_inside;
+    }
+    For copy = *decided_inside;
+    copy.min = analyzer.simplify(copy.min);
+    copy.extent = analyzer.simplify(copy.extent);
+    return make(std::move(copy));
+  });
   inside.on<BlockRealize>([&](const BlockRealize& node) -> Stmt {
     BlockRealize copy = node;
     for (Expr& value : copy.iter_values) value = inside(value);

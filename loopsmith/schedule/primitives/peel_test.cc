@@ -114,6 +114,27 @@ for i in range(3):
 )"));
 }
 
+TEST(peel, decides_bounds_of_loops_inside) {
+  const auto before = program(short_rows, R"(
+for i in range(10):
+    for j in range(T.max(i, 4) - 4, T.max(i, 4) - 4 + (T.min(i, 7) - T.max(i, 4) + 5)):
+        B[j] = B[j] + A[i]
+)");
+  Schedule sch(before);
+  peel(sch, get_loop(sch, "i"), 4, 2);
+  expect_result(sch, before, program(short_rows, R"(
+for i_first in range(4):
+    for j in range(i_first + 1):
+        B[j] = B[j] + A[i_first]
+for i in range(4, 8):
+    for j in range(i - 4, i - 4 + 5):
+        B[j] = B[j] + A[i]
+for i_last in range(8, 10):
+    for j in range(i_last - 4, i_last - 4 + (12 - i_last)):
+        B[j] = B[j] + A[i_last]
+)"));
+}
+
 TEST(peel, aligns_ends_of_triangles) {
   const auto before = program("a: T.handle", R"(
 n = T.int32()

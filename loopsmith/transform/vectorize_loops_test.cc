@@ -96,6 +96,29 @@ TEST_F(VectorizeLoops, stores_once_what_all_branches_store) {
            store(b, choose(wide, splat(f(1)), choose(inner, splat(f(2)), splat(f(3)))), {lanes})));
 }
 
+TEST_F(VectorizeLoops, stores_for_all_lanes_what_each_iteration_stores) {
+  const auto choose = [](const Expr& condition, const Expr& yes, const Expr& no) {
+    return make(Select{.condition = condition, .true_value = yes, .false_value = no});
+  };
+  const Expr wide = load(a, {lanes}) > splat(f(0)), old = load(b, {lanes});
+  const auto put = [&](int value) { return store(b, f(value), {i}); };
+  const Stmt before = vectorized(seq({put(1), if_then(load(a, {i}) > f(0), put(2))}));
+  const auto* parts = before.as<SeqStmt>();
+  ASSERT_TRUE(parts && parts->seq[1].is<LetStmt>());
+  const auto* under = parts->seq[1].as<LetStmt>();
+  EXPECT_TRUE(same(under->value, wide));
+  EXPECT_TRUE(same(under->body, store(b, choose(under->var, splat(f(2)), old), {lanes})));
+  // Or in both branches, beside what one of them stores alone.
+  const Stmt both =
+      vectorized(if_then(load(a, {i}) > f(0), seq({store(a, f(3), {i}), put(1)}), put(2)));
+  const auto* let = both.as<LetStmt>();
+  ASSERT_TRUE(let);
+  const Expr mask = let->var;
+  EXPECT_TRUE(same(let->body, seq({masked_store(a, splat(f(3)), lanes, mask),
+                                   store(b, choose(mask, splat(f(1)), old), {lanes}),
+                                   store(b, choose(!mask, splat(f(2)), old), {lanes})})));
+}
+
 TEST_F(VectorizeLoops, loads_both_values_of_a_choice_under_masks) {
   const Expr choice = if_then_else(0 < i, load(a, {i - 1}), f(0));
   const Expr mask = splat(0) < lanes;

@@ -9,6 +9,7 @@
 #include "loopsmith/transform/clamped_loads.h"
 #include "loopsmith/transform/reduction_op.h"
 #include "loopsmith/transform/store_of_branches.h"
+#include "loopsmith/transform/sure_stores.h"
 #include "loopsmith/transform/vector_math.h"
 
 namespace loopsmith {
@@ -21,6 +22,11 @@ struct CannotWiden {
 
 bool is_vector(const Expr& e) {
   return e.dtype().is_vector();
+}
+
+bool is_contiguous(const Expr& lanes) {
+  const auto* ramp = lanes.as<Ramp>();
+  return ramp && is_const_int(ramp->stride, 1);
 }
 
 /// True when something reads the buffer's memory.
@@ -103,6 +109,7 @@ class Widener {
   bool is_safe(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices);
 
   bool may_meet(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices) const;
+  bool is_stored_by_all(const BufferStore& store);
   template <class Node>
   Expr logical(const Node& node, bool goes_on);
   Stmt store(const BufferStore& store);
@@ -133,7 +140,8 @@ class Widener {
   std::unordered_map<Ref, Ptr<Buffer>, RefHash, RefEqual>
       widened_;                                       // Flat buffers, one cell a lane.
   std::unordered_set<const Object*> widened_memory_;  // Their pointers.
-  Expr mask_;               // The lanes that are at work; null: all of them.
+  Expr mask_;  // The lanes that are at work; null: all of them.
+  std::optional<std::vector<Ptr<BufferStore>>> sure_stores_;  // Of each iteration, if asked for.
   bool any_known_ = true;   // Some lane is at work, or a condition can be put around to say so.
   bool needs_any_ = false;  // Something relies on it.
   bool sealed_ = false;     // Inside something that cannot be cut up between lanes.
@@ -360,6 +368,13 @@ Stmt Widener::reduction(const BufferStore& node, const std::vector<Expr>& indice
   return loopsmith::store(node.buffer, combined(found->combiner, old, total), indices);
 }
 
+/// True when each iteration stores to the element, by this store or another one: lanes that are not
+/// at work may store there what it holds, which takes less than a store under a mask.
+bool Widener::is_stored_by_all(const BufferStore& store) {
+  if (!sure_stores_) sure_stores_ = sure_stores(loop_.body);
+  return stores_element_of(*sure_stores_, store);
+}
+
 /// True when lanes may store to one element that the loop reads, too: as each adds to it, what
 /// others added would be lost.
 bool Widener::may_meet(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices) const {
@@ -384,10 +399,17 @@ Stmt Widener::store(const BufferStore& node) {
   }
   if (may_meet(node.buffer, indices)) throw CannotWiden{};
   const auto wide = widened_.find(node.buffer);
-  return make(BufferStore{.buffer = wide == widened_.end() ? node.buffer : wide->second,
-                          .value = all_lanes(node.value),
-                          .indices = indices,
-                          .predicate = mask_});
+  BufferStore stored{.buffer = wide == widened_.end() ? node.buffer : wide->second,
+                     .value = all_lanes(node.value),
+                     .indices = indices,
+                     .predicate = mask_};
+  if (mask_.defined() && is_contiguous(indices.back()) && is_stored_by_all(node)) {
+    stored.value = make(Select{.condition = mask_,
+                               .true_value = stored.value,
+                               .false_value = loopsmith::load(stored.buffer, indices)});
+    stored.predicate = {};
+  }
+  return make(std::move(stored));
 }
 
 Stmt Widener::branch(const IfThenElse& node) {

@@ -156,3 +156,33 @@ def test_loops_are_cut_at_the_row_that_all_rows_read(dtype: str, size: int) -> N
     ls.build(paths, default_schedule=False)(expected)
     np.testing.assert_array_equal(found, expected)
     assert "at=" in str(ls.default_schedule(paths, num_threads=2).trace)
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 100])
+@pytest.mark.parametrize("limit", [-(2**31) + 1, -1, 0, 1, 50, 99, 100, 101, 2**31 - 1])
+def test_vectors_have_no_masks_where_a_branch_changes(size: int, limit: int) -> None:
+    @T.prim_func
+    def branches(a: T.handle, b: T.handle, limit: T.int32):
+        n = T.int32()
+        A = T.match_buffer(a, (n,), "float32")
+        B = T.match_buffer(b, (n,), "float32")
+        for i in range(n):
+            if i + 1 < n - 40:
+                A[i] = A[i] + B[i]
+            else:
+                A[i] = A[i] - B[i]
+            if i > limit - 1:
+                B[i] = B[i] * A[i]
+            if 3 <= i:
+                A[i] = A[i] * T.float32(3)
+
+    generator = np.random.default_rng(size)
+    a, b = (generator.random(size, "float32") for _ in range(2))
+    given = [a.copy(), b.copy()]
+    a = np.where(np.arange(size) + 1 < size - 40, a + b, a - b)
+    b = np.where(np.arange(size) > limit - 1, b * a, b)
+    a = np.where(np.arange(size) >= 3, a * np.float32(3), a)
+    module = ls.build(branches, "llvm -mcpu=haswell", num_threads=1)
+    module(*given, limit)
+    np.testing.assert_array_equal(given[0], a)
+    np.testing.assert_array_equal(given[1], b)

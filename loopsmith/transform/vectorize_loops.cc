@@ -8,6 +8,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/conjuncts.h"
+#include "loopsmith/arith/data_parameters.h"
 #include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
@@ -74,25 +75,33 @@ Stmt widen_in_parts(const For& loop, int lanes, int max_lanes, Analyzer& known) 
   return seq(std::move(parts));
 }
 
+/// The value of a loop from which on a condition no longer holds, `i + a < n`; null for conditions
+/// of another form.
+Expr end_of(const Expr& condition, const For& loop, Analyzer& known) {
+  const DataType type = loop.loop_var->dtype;
+  const auto asked = arith::comparison_of(condition);
+  if (!asked || asked->is_equality || asked->left.dtype() != type) return {};
+  Expr end = Analyzer().simplify(asked->right - asked->left + loop.loop_var +
+                                 int_imm(type, asked->is_strict ? 0 : 1));
+  const bool is_value = !uses_variable(end, loop.loop_var) && is_timeless(end);
+  // Data, which may be any value of its type, is no bound of a loop: these are taken to be indices.
+  return is_value && !known.may_overflow(end + end) ? end : Expr();
+}
+
 /// The loop without iterations that a condition of its body leaves out at its end, `i + a < n`: a
 /// mask of no lanes is slow where memory ends.
-For without_idle_end(const For& loop) {
+For without_idle_end(const For& loop, Analyzer& known) {
   const auto* branch = loop.body.as<IfThenElse>();
   if (!branch || branch->else_case || !is_const_int(loop.step, 1)) return loop;
   const DataType type = loop.loop_var->dtype;
   Expr extent = loop.extent;
   std::vector<Expr> others;
   for (const Expr& condition : arith::conjuncts(branch->condition)) {
-    const auto asked = arith::comparison_of(condition);
-    Expr end;
-    if (asked && !asked->is_equality && asked->left.dtype() == type) {
-      end = Analyzer().simplify(asked->right - asked->left + loop.loop_var +
-                                int_imm(type, asked->is_strict ? 0 : 1));
-    }
-    if (!end.defined() || uses_variable(end, loop.loop_var) || !is_timeless(end)) {
-      others.push_back(condition);
-    } else {
+    const Expr end = end_of(condition, loop, known);
+    if (end.defined()) {
       extent = min(extent, end - loop.min);
+    } else {
+      others.push_back(condition);
     }
   }
   For shorter = loop;
@@ -101,9 +110,57 @@ For without_idle_end(const For& loop) {
   return extent.same_as(loop.extent) ? loop : shorter;
 }
 
+/// The iterations of a loop before and after one where a branch of its body is decided otherwise,
+/// so that neither has masks for it; empty where there is no such branch.
+std::vector<For> cut_at_branch(const For& loop, Analyzer& known) {
+  if (!is_const_int(loop.step, 1) || leaves_loop(loop.body)) return {};
+  Ptr<IfThenElse> branch;
+  Expr end;
+  bool is_first = true;  // Whether it is the first part for which the condition holds.
+  pre_order_visit(loop.body, [&](const Ref& ref) {
+    const auto* found = branch ? nullptr : ref.as<IfThenElse>();
+    for (const bool holds : {true, false}) {
+      if (!found || end.defined()) continue;
+      const Expr condition = holds ? found->condition : known.simplify(!found->condition);
+      end = end_of(condition, loop, known);
+      if (!end.defined()) continue;
+      branch = Ptr<IfThenElse>(found);
+      is_first = holds;
+    }
+    const bool binds = ref.is<For>() || ref.is<LetStmt>();
+    return !branch && !binds && !is_expr(*ref.get());
+  });
+  if (!branch) return {};
+  const Expr last = loop.min + loop.extent;
+  const Expr cut = known.simplify(max(min(end, last), loop.min));
+  const auto part = [&](const Expr& from, const Expr& to, bool holds) {
+    Rewriter decide;
+    decide.on<IfThenElse>([&](const IfThenElse& node) -> Stmt {
+      if (&node != branch.get()) return decide.children(node);
+      if (holds) return node.then_case;
+      return node.else_case ? node.else_case : no_op();
+    });
+    For piece = loop;
+    piece.loop_var = make(Var(*loop.loop_var));
+    piece.min = from;
+    piece.extent = known.simplify(to - from);
+    piece.body = clone_with(decide(loop.body), {{loop.loop_var, piece.loop_var}});
+    return piece;
+  };
+  return {part(loop.min, cut, is_first), part(cut, last, !is_first)};
+}
+
+/// How often a loop is cut where branches change: each cut makes two of what is left.
+constexpr int max_cuts = 2;
+
 /// Full vectors in a serial loop, then the rest.
-Stmt strip_mine(const For& whole, int lanes, Analyzer& known) {
-  const For loop = without_idle_end(whole);
+Stmt strip_mine(const For& whole, int lanes, Analyzer& known, int cuts_left = max_cuts) {
+  const For loop = without_idle_end(whole, known);
+  const std::vector<For> parts = cuts_left > 0 ? cut_at_branch(loop, known) : std::vector<For>();
+  if (!parts.empty()) {
+    return seq({strip_mine(parts[0], lanes, known, cuts_left - 1),
+                strip_mine(parts[1], lanes, known, cuts_left - 1)});
+  }
   const DataType type = loop.loop_var->dtype;
   const Expr width = int_imm(type, lanes);
   Expr full = floordiv(loop.extent, width);
@@ -135,6 +192,7 @@ Stmt strip_mine(const For& whole, int lanes, Analyzer& known) {
 
 Ptr<PrimFunc> vectorize_loops(const Ptr<PrimFunc>& func, int vector_bits) {
   Analyzer known;
+  for (const Ptr<Var>& scalar : arith::data_parameters(*func)) known.mark_data(scalar);
   Rewriter rewrite;
   rewrite.on<IfThenElse>(
       [&](const IfThenElse& node) { return rewrite_branch(rewrite, known, node); });

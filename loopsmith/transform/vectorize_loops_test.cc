@@ -219,6 +219,24 @@ TEST_F(VectorizeLoops, makes_no_vectors_of_which_no_lane_works) {
   EXPECT_EQ(masked, 0);
 }
 
+TEST_F(VectorizeLoops, cuts_long_loops_where_a_branch_changes) {
+  const auto put = [&](int value, const Expr& at) {
+    return store(b, broadcast(f(value), at.dtype().lanes), {at});
+  };
+  const auto chunks = [&](int first, int count, int value) {
+    const Ptr<Var> chunk = var("chunk");
+    return for_loop(chunk, 0, count, put(value, ramp(first + chunk * 16, 1, 16)));
+  };
+  const Stmt expected = seq(
+      {chunks(0, 10, 1), put(1, ramp(160, 1, 4)), chunks(164, 10, 2), put(2, ramp(324, 1, 12))});
+  for (const Expr& condition : {Expr(i + 1 < 165), Expr(i <= 163)}) {
+    const Stmt branch = if_then(condition, store(b, f(1), {i}), store(b, f(2), {i}));
+    EXPECT_TRUE(same(vectorized(branch, 336), expected));
+  }
+  const Stmt other = if_then(i >= 164, store(b, f(2), {i}), store(b, f(1), {i}));
+  EXPECT_TRUE(same(vectorized(other, 336), expected));
+}
+
 TEST_F(VectorizeLoops, cuts_vectors_into_powers_of_two) {
   const auto copy = [&](int first, int count) {
     return store(b, load(a, {ramp(first, 1, count)}), {ramp(first, 1, count)});

@@ -2,8 +2,11 @@
 #include "loopsmith/rules/plain_loops/lanes.h"
 
 #include <algorithm>
+#include <bit>
 
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/memory_reads.h"
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/plain_loops/index_sets.h"
 #include "loopsmith/rules/plain_loops/iteration_cost.h"
 #include "loopsmith/rules/plain_loops/threads.h"
@@ -54,6 +57,49 @@ bool vectorize_loop(Steps& steps, LoopRV loop, const Machine& machine) {
                            [](Steps& taken, LoopRV each) { return taken.vectorize(each); });
 }
 
+/// How many iterations later, of 2 to `most`, the loop first reads what it has stored; 0: never.
+int distance_of_reuse(const For& loop, int most) {
+  Analyzer analyzer;
+  const std::vector<Statement> statements = statements_in(loop.body);
+  const auto reads_after = [&](const Reference& stored, int distance) {
+    const DataType type = loop.loop_var->dtype;
+    const Substitution before{{loop.loop_var, loop.loop_var - loop.step * int_imm(type, distance)}};
+    const auto is_it = [&](const Reference& other) {
+      return !other.is_store && other.buffer.same_as(stored.buffer) &&
+             std::ranges::equal(stored.indices, other.indices, [&](const Expr& a, const Expr& b) {
+               return analyzer.can_prove_equal(substitute(a, before), b);
+             });
+    };
+    return std::ranges::any_of(statements, [&](const Statement& each) {
+      return std::ranges::any_of(each.references, is_it);
+    });
+  };
+  for (int distance = 2; distance <= most; ++distance) {
+    if (std::ranges::any_of(statements, [&](const Statement& each) {
+          return reads_after(each.references[0], distance);
+        })) {
+      return distance;
+    }
+  }
+  return 0;
+}
+
+/// Runs a loop in shorter vectors, as long as an iteration does not need what the same vector
+/// makes: b[i] = b[i - 4] + a[i] in vectors of 4.
+bool vectorize_recurrence(Steps& steps, LoopRV loop, const Machine& machine) {
+  const Gain gain = gain_of(steps, loop, machine);
+  const int distance = distance_of_reuse(steps.get(loop), 2 * gain.lanes);
+  if (distance == 0) return false;
+  const int width =
+      std::min(static_cast<int>(std::bit_floor(static_cast<unsigned>(distance))), gain.lanes);
+  if (gain.vector * gain.lanes / width > max_share_of_scalar * gain.scalar) return false;
+  Steps::Snapshot before = steps.snapshot();
+  const std::vector<LoopRV> parts = steps.split(loop, {infer, width});
+  if (!parts.empty() && steps.vectorize(parts.back())) return true;
+  steps.restore(std::move(before));
+  return false;
+}
+
 /// The same of loops that find which iteration leaves its values, where it leaves those of one.
 bool vectorize_search(Steps& steps, LoopRV loop, const Machine& machine) {
   Steps::Snapshot before = steps.snapshot();
@@ -88,6 +134,7 @@ void vectorize_innermost(Steps& steps, LoopRV loop, const Machine& machine) {
   const LoopRV chunk = chunk_for_threads(steps, loop, machine);
   if (vectorize_loop(steps, chunk, machine)) return;
   if (chunk != loop) steps.restore(std::move(before));
+  if (vectorize_recurrence(steps, loop, machine)) return;
   const auto vectorize_part = [&](LoopRV part) { return vectorize_loop(steps, part, machine); };
   if (take_parts(steps, loop, vectorize_part)) return;
   vectorize_parts(steps, loop, machine);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/rules/plain_loops/schedule_plain_loops.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "loopsmith/interp/assert_same.h"
@@ -116,6 +117,17 @@ TEST(schedule_plain_loops, cuts_loops_at_the_row_that_others_read) {
   const auto first = program("A: T.Buffer((200,)), B: T.Buffer((200,))",
                              "for i in range(200):\n    A[i] = A[0] + B[i]");
   EXPECT_TRUE(has(scheduled(first), "for i in T.vectorized(1, 200)")) << scheduled(first);
+}
+
+TEST(schedule_plain_loops, runs_recurrences_at_a_distance_in_shorter_vectors) {
+  const auto before = [](int distance) {
+    return program(
+        "A: T.Buffer((100,)), B: T.Buffer((100,))",
+        fmt::format("for i in range({}, 100):\n    B[i] = B[i - {}] + A[i]", distance, distance));
+  };
+  EXPECT_TRUE(has(scheduled(before(2)), "for i_1 in T.vectorized(2)")) << scheduled(before(2));
+  EXPECT_TRUE(has(scheduled(before(3)), "for i_1 in T.vectorized(2)")) << scheduled(before(3));
+  EXPECT_TRUE(has(scheduled(before(6)), "for i_1 in T.vectorized(4)")) << scheduled(before(6));
 }
 
 TEST(schedule_plain_loops, leaves_a_recurrence_in_its_order) {

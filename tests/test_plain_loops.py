@@ -186,3 +186,23 @@ def test_vectors_have_no_masks_where_a_branch_changes(size: int, limit: int) -> 
     module(*given, limit)
     np.testing.assert_array_equal(given[0], a)
     np.testing.assert_array_equal(given[1], b)
+
+
+def test_values_are_carried_where_arguments_are_apart() -> None:
+    @T.prim_func
+    def waves(
+        a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32"), c: T.Buffer((64,), "float32")
+    ):
+        for i in range(1, 64):
+            a[i] = b[i - 1] + c[i]
+            b[i] = a[i] * c[i]
+
+    module = ls.build(waves, num_threads=1)
+    assert "b_carry" in module.inspect().ir
+    plain = ls.build(waves, default_schedule=False)
+    for begin in (0, 1, 64):
+        memory = np.random.default_rng(0).random(192, "float32")
+        expected = memory.copy()
+        for each, function in ((memory, module), (expected, plain)):
+            function(each[64:128], each[begin : begin + 64], each[128:])
+        np.testing.assert_array_equal(memory, expected)

@@ -11,6 +11,7 @@
 #include "loopsmith/rules/make_loops.h"
 #include "loopsmith/rules/overlap_check.h"
 #include "loopsmith/rules/pad_dot_products.h"
+#include "loopsmith/rules/plain_loops/carried_values.h"
 #include "loopsmith/rules/rules.h"
 #include "loopsmith/rules/split_groups.h"
 #include "loopsmith/rules/split_reduction.h"
@@ -163,7 +164,8 @@ Ptr<PrimFunc> with_default_schedule(const Ptr<PrimFunc>& func, const CpuModel& m
   std::unordered_set<const Object*> blocks;
   for (const BlockRV block : left) blocks.insert(&schedule.get(block));
   const Ptr<PrimFunc> scheduled = make_loops(schedule.func(), blocks, machine);
-  if (scheduled.same_as(func)) return func;
+  // What is carried from one iteration to the next stays in registers where arguments are apart.
+  if (scheduled.same_as(func) && !carries_values(func->body)) return func;
   return with_body(func, with_overlap_check(*func, scheduled->body));
 }
 

@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/memory_reads.h"
-#include "loopsmith/ir/operators.h"
+#include "loopsmith/rules/plain_loops/carried_values.h"
 #include "loopsmith/rules/plain_loops/index_sets.h"
 #include "loopsmith/rules/plain_loops/iteration_cost.h"
 #include "loopsmith/rules/plain_loops/threads.h"
@@ -57,38 +56,11 @@ bool vectorize_loop(Steps& steps, LoopRV loop, const Machine& machine) {
                            [](Steps& taken, LoopRV each) { return taken.vectorize(each); });
 }
 
-/// How many iterations later, of 2 to `most`, the loop first reads what it has stored; 0: never.
-int distance_of_reuse(const For& loop, int most) {
-  Analyzer analyzer;
-  const std::vector<Statement> statements = statements_in(loop.body);
-  const auto reads_after = [&](const Reference& stored, int distance) {
-    const DataType type = loop.loop_var->dtype;
-    const Substitution before{{loop.loop_var, loop.loop_var - loop.step * int_imm(type, distance)}};
-    const auto is_it = [&](const Reference& other) {
-      return !other.is_store && other.buffer.same_as(stored.buffer) &&
-             std::ranges::equal(stored.indices, other.indices, [&](const Expr& a, const Expr& b) {
-               return analyzer.can_prove_equal(substitute(a, before), b);
-             });
-    };
-    return std::ranges::any_of(statements, [&](const Statement& each) {
-      return std::ranges::any_of(each.references, is_it);
-    });
-  };
-  for (int distance = 2; distance <= most; ++distance) {
-    if (std::ranges::any_of(statements, [&](const Statement& each) {
-          return reads_after(each.references[0], distance);
-        })) {
-      return distance;
-    }
-  }
-  return 0;
-}
-
 /// Runs a loop in shorter vectors, as long as an iteration does not need what the same vector
 /// makes: b[i] = b[i - 4] + a[i] in vectors of 4.
 bool vectorize_recurrence(Steps& steps, LoopRV loop, const Machine& machine) {
   const Gain gain = gain_of(steps, loop, machine);
-  const int distance = distance_of_reuse(steps.get(loop), 2 * gain.lanes);
+  const int distance = distance_of_reuse(steps.get(loop), 2, 2 * gain.lanes);
   if (distance == 0) return false;
   const int width =
       std::min(static_cast<int>(std::bit_floor(static_cast<unsigned>(distance))), gain.lanes);

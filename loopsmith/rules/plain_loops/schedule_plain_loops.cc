@@ -5,6 +5,7 @@
 
 #include "loopsmith/ir/live_values.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/rules/plain_loops/interleaved_rows.h"
 #include "loopsmith/rules/plain_loops/joined_sums.h"
 #include "loopsmith/rules/plain_loops/lanes.h"
 #include "loopsmith/rules/plain_loops/loop_order.h"
@@ -92,7 +93,8 @@ bool runs_in_threads(const Steps& steps, const std::vector<LoopRV>& nests) {
 /// Vectors and threads for a nest. True when some of it runs in threads then.
 bool improve_kinds(Steps& steps, LoopRV nest, const Machine& machine) {
   const std::vector<LoopRV> before = steps.outermost();
-  for (const auto& improve : {join_sums, vectorize_outer, vectorize_innermost, parallelize}) {
+  for (const auto& improve :
+       {join_sums, vectorize_outer, vectorize_innermost, parallelize, interleave_rows}) {
     for (const LoopRV part : parts_of(steps, nest, before)) improve(steps, part, machine);
   }
   return runs_in_threads(steps, parts_of(steps, nest, before));

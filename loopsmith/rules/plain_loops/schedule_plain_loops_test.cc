@@ -186,6 +186,26 @@ TEST(schedule_plain_loops, sweeps_in_tiles_along_diagonals) {
   EXPECT_FALSE(has(scheduled(sweep(100, 1030, "A[i, j + 1]"), small_machine), "parallel"));
 }
 
+TEST(schedule_plain_loops, interleaves_rows_that_wait_for_divisions) {
+  const auto sweep = program("A: T.Buffer((66, 200))",
+                             "for t, i, j in T.grid(3, 64, 198):\n"
+                             "    A[i + 1, j + 1] = (A[i, j + 1] + A[i + 1, j] + A[i + 1, j + 2]\n"
+                             "        + A[i + 2, j + 1]) / T.float32(4)");
+  const std::string text = scheduled(sweep);
+  EXPECT_TRUE(has(text, "for i_1 in T.unroll(8)")) << text;
+  // Rows that need no others start together.
+  const auto rows = program("A: T.Buffer((64, 200))",
+                            "for i, j in T.grid(64, 199):\n"
+                            "    A[i, j + 1] = T.float32(1) / (A[i, j] + A[i, j + 1])");
+  EXPECT_TRUE(has(scheduled(rows), "for i_1 in T.unroll(8)")) << scheduled(rows);
+  // Numbers of a table are there as soon as there is work for them.
+  const auto table = program("D: T.Buffer((65, 201), 'int32')",
+                             "for i, j in T.grid(64, 200):\n"
+                             "    D[i + 1, j + 1] = T.min(T.min(D[i, j + 1], D[i + 1, j]) + 1,\n"
+                             "        D[i, j] + 1)");
+  EXPECT_FALSE(has(scheduled(table), "T.unroll")) << scheduled(table);
+}
+
 TEST(schedule_plain_loops, gives_a_statement_beside_a_recurrence_a_loop_of_its_own) {
   const auto func = program("A: T.Buffer((100,)), B: T.Buffer((101,)), C: T.Buffer((100,))",
                             "for i in range(100):\n    B[i + 1] = B[i] * A[i]\n"

@@ -93,9 +93,9 @@ bool Steps::parallel_scan(LoopRV loop) {
   return loopsmith::parallel_scan.attempt(schedule_, loop).has_value();
 }
 
-bool Steps::skew(LoopRV outer, LoopRV inner) {
+bool Steps::skew(LoopRV outer, LoopRV inner, std::int64_t factor) {
   for (const LoopRV loop : {outer, inner}) look_up(loop);
-  return loopsmith::skew.attempt(schedule_, outer, inner).has_value();
+  return loopsmith::skew.attempt(schedule_, outer, inner, factor).has_value();
 }
 
 bool Steps::peel(LoopRV loop, std::int64_t first, std::int64_t last) {

@@ -32,7 +32,7 @@ class Steps {
   bool unroll(LoopRV loop);
   bool parallel(LoopRV loop);
   bool parallel_scan(LoopRV loop);
-  bool skew(LoopRV outer, LoopRV inner);
+  bool skew(LoopRV outer, LoopRV inner, std::int64_t factor = 1);
   bool peel(LoopRV loop, std::int64_t first, std::int64_t last);
   /// The parts of a loop before, at and after a value, as far as it has iterations there; empty
   /// where refused.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "loopsmith/arith/dependence/delinearize.h"
+#include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/deep_call.h"
 
@@ -278,15 +279,47 @@ std::optional<Linear> Linearizer::shift(const Call& call) {
   return result && fits(*result, call.dtype) ? std::move(result) : std::nullopt;
 }
 
-std::vector<Linear> Linearizer::upper_bounds(const Expr& expr, bool& is_exact) {
-  if (const auto both = operands_of<Min>(expr)) {
-    std::vector<Linear> result = upper_bounds(both->a, is_exact);
-    for (Linear& bound : upper_bounds(both->b, is_exact)) result.push_back(std::move(bound));
-    return result;
+namespace {
+
+/// An expression as sums of the operands of the minimum in it, of which the least is its value:
+/// min(a, b) + c as a + c and b + c, and quotients of such sums. Itself where it is none.
+std::vector<Expr> operands_of_minimum(const Expr& expr) {
+  std::vector<Expr> found;
+  const auto each = [&](const Expr& choice, auto&& with_rest) {
+    const std::vector<Expr> operands = operands_of_minimum(choice);
+    if (operands.size() < 2) return;
+    for (const Expr& operand : operands) found.push_back(with_rest(operand));
+  };
+  if (const auto* minimum = expr.as<Min>()) {
+    for (const Expr& side : {minimum->a, minimum->b}) {
+      for (const Expr& operand : operands_of_minimum(side)) found.push_back(operand);
+    }
+  } else if (const auto* sum = expr.as<Add>()) {
+    each(sum->a, [&](const Expr& operand) { return operand + sum->b; });
+    if (found.empty()) each(sum->b, [&](const Expr& operand) { return sum->a + operand; });
+  } else if (const auto* difference = expr.as<Sub>()) {
+    each(difference->a, [&](const Expr& operand) { return operand - difference->b; });
+  } else if (const auto* quotient = expr.as<FloorDiv>()) {
+    const std::int64_t* divisor = as_int(quotient->b);
+    if (divisor && *divisor > 0) {
+      each(quotient->a, [&](const Expr& operand) { return floordiv(operand, quotient->b); });
+    }
   }
-  if (auto bound = linear(expr)) return {*std::move(bound)};
-  is_exact = false;
-  return {};
+  return found.empty() ? std::vector{expr} : found;
+}
+
+}  // namespace
+
+std::vector<Linear> Linearizer::upper_bounds(const Expr& expr, bool& is_exact) {
+  std::vector<Linear> bounds;
+  for (const Expr& operand : operands_of_minimum(expr)) {
+    if (auto bound = linear(operand)) {
+      bounds.push_back(*std::move(bound));
+    } else {
+      is_exact = false;
+    }
+  }
+  return bounds;
 }
 
 std::optional<Linear> Linearizer::index(const Expr& expr, std::vector<Symbol>& locals) {

@@ -232,6 +232,29 @@ TEST(peel, gives_parts_what_each_iteration_has_for_itself) {
   expect_result(sch, before);
 }
 
+TEST(peel, leaves_borders_that_run_at_once) {
+  const auto before = program("a: T.handle, c: T.handle", R"(
+n = T.int32()
+A = T.match_buffer(a, (n, n), "float32")
+C = T.match_buffer(c, (n, n), "float32")
+B = T.alloc_buffer((n, n), "float32")
+for i, j in T.grid(n, n):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = A[vi, T.max(vj - 1, 0)] + A[vi, T.min(vj + 1, n - 1)]
+for y, x in T.grid(n, n):
+    with T.block("C"):
+        vy, vx = T.axis.remap("SS", [y, x])
+        C[vy, vx] = B[T.max(vy - 1, 0), vx] + B[T.min(vy + 1, n - 1), vx]
+)");
+  Schedule sch(before);
+  const LoopRV y = get_loop(sch, "y");
+  compute_at(sch, get_block(sch, "B"), y);
+  // The last part has min(n, 2) - 1 iterations: one at most.
+  for (const LoopRV part : peel(sch, y, 1, 1)) parallel(sch, part);
+  expect_result(sch, before);
+}
+
 TEST(peel, gives_parts_rings_of_their_own) {
   const auto before = window();
   Schedule sch(before);

@@ -259,6 +259,10 @@ class StepDrawer {
     if (name == "length") return draw_.between(1, 20);
     if (name == "parts") return draw_.between(1, 5);
     if (name == "outer") return loop_ ? name_of(a_loop_around(*loop_)) : Argument("none");
+    if (name == "at") {
+      if (loop_ && draw_.chance(60)) return name_of(a_loop_around(*loop_));
+      return draw_.between(-1, 9);
+    }
     if (name == "second") return a_sibling();
     if (is("expand_scalar") && name == "buffer") return a_local_buffer();
     if (is("substitute_scalar") && name == "buffer") {

@@ -173,7 +173,7 @@ def test_vectors_have_no_masks_where_a_branch_changes(size: int, limit: int) -> 
                 A[i] = A[i] - B[i]
             if i > limit - 1:
                 B[i] = B[i] * A[i]
-            if 3 <= i:
+            if i >= 3:
                 A[i] = A[i] * T.float32(3)
 
     generator = np.random.default_rng(size)

@@ -2,6 +2,7 @@
 #include "loopsmith/rules/plain_loops/interleaved_rows.h"
 
 #include <algorithm>
+#include <span>
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
@@ -12,8 +13,9 @@ namespace loopsmith::plain_loops {
 namespace {
 
 constexpr std::int64_t rows_at_once = 8;
-/// Rows may start as much later each, in elements.
-constexpr std::int64_t delays[] = {0, 1, 2};
+/// In elements, how much later each row of a sweep may start.
+constexpr std::int64_t delays_of_sweeps[] = {1, 2};
+constexpr std::int64_t no_delay[] = {0};
 /// A row is that much longer than all rows of a step are apart.
 constexpr double least_length = 4;
 /// The wait for an element is that much longer than the work for it.
@@ -76,7 +78,7 @@ bool are_apart(const Steps& steps, LoopRV rows) {
   return loopsmith::vectorize.can_apply(steps.schedule(), {rows});
 }
 
-bool interleave(Steps& steps, LoopRV rows, LoopRV row, std::int64_t delay) {
+bool take_turns(Steps& steps, LoopRV rows, LoopRV row, std::int64_t delay) {
   const std::int64_t apart = delay * (rows_at_once - 1);
   const std::vector<LoopRV> parts = steps.split(rows, {infer, rows_at_once});
   return !parts.empty() && (delay == 0 || steps.skew(parts[1], row, delay)) &&
@@ -84,7 +86,8 @@ bool interleave(Steps& steps, LoopRV rows, LoopRV row, std::int64_t delay) {
          (delay == 0 || steps.peel(row, apart, apart)) && steps.unroll(parts[1]);
 }
 
-void interleave_inside(Steps& steps, LoopRV rows, LoopRV row, const Machine& machine) {
+void interleave_inside(Steps& steps, LoopRV rows, LoopRV row, const Machine& machine,
+                       std::span<const std::int64_t> delays) {
   const std::vector<const For*> around = nest_around(steps.schedule(), rows);
   const For &outer = steps.get(rows), &inner = steps.get(row);
   if (outer.kind != ForKind::serial || inner.kind != ForKind::serial || !waits(inner)) return;
@@ -97,22 +100,28 @@ void interleave_inside(Steps& steps, LoopRV rows, LoopRV row, const Machine& mac
     const auto apart = static_cast<double>(delay * (rows_at_once - 1));
     if (length < least_length * apart) return;
     Steps::Snapshot before = steps.snapshot();
-    if (interleave(steps, rows, row, delay)) return;
+    if (take_turns(steps, rows, row, delay)) return;
     steps.restore(std::move(before));
+  }
+}
+
+void interleave(Steps& steps, LoopRV loop, const Machine& machine,
+                std::span<const std::int64_t> delays) {
+  for (const LoopRV inner : steps.inside(loop)) {
+    const bool is_row = steps.inside(inner).empty() && steps.get(loop).body.is<For>();
+    if (is_row) return interleave_inside(steps, loop, inner, machine, delays);
+    interleave(steps, inner, machine, delays);
   }
 }
 
 }  // namespace
 
 void interleave_rows(Steps& steps, LoopRV loop, const Machine& machine) {
-  for (const LoopRV inner : steps.inside(loop)) {
-    const bool is_row = steps.inside(inner).empty() && steps.get(loop).body.is<For>();
-    if (is_row) {
-      interleave_inside(steps, loop, inner, machine);
-      return;
-    }
-    interleave_rows(steps, inner, machine);
-  }
+  interleave(steps, loop, machine, no_delay);
+}
+
+void interleave_sweeps(Steps& steps, LoopRV loop, const Machine& machine) {
+  interleave(steps, loop, machine, delays_of_sweeps);
 }
 
 }  // namespace loopsmith::plain_loops

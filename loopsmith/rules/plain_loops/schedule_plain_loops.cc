@@ -93,8 +93,8 @@ bool runs_in_threads(const Steps& steps, const std::vector<LoopRV>& nests) {
 /// Vectors and threads for a nest. True when some of it runs in threads then.
 bool improve_kinds(Steps& steps, LoopRV nest, const Machine& machine) {
   const std::vector<LoopRV> before = steps.outermost();
-  for (const auto& improve :
-       {join_sums, vectorize_outer, vectorize_innermost, parallelize, interleave_rows}) {
+  for (const auto& improve : {join_sums, vectorize_outer, vectorize_innermost, interleave_rows,
+                              parallelize, interleave_sweeps}) {
     for (const LoopRV part : parts_of(steps, nest, before)) improve(steps, part, machine);
   }
   return runs_in_threads(steps, parts_of(steps, nest, before));

@@ -198,6 +198,8 @@ TEST(schedule_plain_loops, interleaves_rows_that_wait_for_divisions) {
                             "for i, j in T.grid(64, 199):\n"
                             "    A[i, j + 1] = T.float32(1) / (A[i, j] + A[i, j + 1])");
   EXPECT_TRUE(has(scheduled(rows), "for i_1 in T.unroll(8)")) << scheduled(rows);
+  const std::string at_once = scheduled(rows, small_machine);
+  EXPECT_TRUE(has(at_once, "for i_0 in T.parallel(8)")) << at_once;
   // Numbers of a table are there as soon as there is work for them.
   const auto table = program("D: T.Buffer((65, 201), 'int32')",
                              "for i, j in T.grid(64, 200):\n"

@@ -30,6 +30,21 @@ def runs_on_gpu() -> bool:
     return bool(os.environ.get("LOOPSMITH_TEST_GPU"))
 
 
+def driver_in(folder: str, *flags: str) -> str:
+    """Compile the driver of tests/cuda_on_cpu, with more flags, and return the library."""
+    library = f"{folder}/libcuda_on_cpu{len(flags)}.so"
+    subprocess.run(
+        [
+            *("g++", "-std=c++17", "-O1", "-fPIC", "-shared", "-o", library, *flags),
+            f'-DCUDA_ON_CPU_HEADER="{folder}/kernels.h"',
+            f'-DCUDA_ON_CPU_FLAGS="{" ".join(KERNEL_FLAGS)}"',
+            *(str(FOLDER / "driver.cc"), "-ldl"),
+        ],
+        check=True,
+    )
+    return library
+
+
 @cache
 def has_cuda() -> bool:
     """Make CUDA's driver and compiler of tests/cuda_on_cpu known, where there is a C++ compiler.
@@ -42,21 +57,12 @@ def has_cuda() -> bool:
         return False
     folder = tempfile.mkdtemp(prefix="cuda_on_cpu_")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    library = f"{folder}/libcuda_on_cpu.so"
     header = shutil.copy(FOLDER / "kernels.h", folder)
     # Each kernel includes the header: precompiled, it is half of the time of a kernel less.
     subprocess.run(
         ["g++", *KERNEL_FLAGS, "-w", "-x", "c++-header", "-o", f"{header}.gch", header], check=True
     )
-    subprocess.run(
-        [
-            *("g++", "-std=c++17", "-O1", "-fPIC", "-shared", "-o", library),
-            f'-DCUDA_ON_CPU_HEADER="{header}"',
-            f'-DCUDA_ON_CPU_FLAGS="{" ".join(KERNEL_FLAGS)}"',
-            *(str(FOLDER / "driver.cc"), "-ldl"),
-        ],
-        check=True,
-    )
+    library = driver_in(folder)
     os.environ["CUDA_ON_CPU_FOLDER"] = folder
     # What its compiler makes is a file of this folder, which another process does not have.
     os.environ["LOOPSMITH_KERNEL_CACHE"] = ""

@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import gpu_devices
@@ -207,3 +211,33 @@ def test_devices_without_the_engine_copy_by_the_loops() -> None:
     sch, arrays, wanted = made()
     ls.build(sch, target="opencl -max_shared_memory_per_block=131072")(*arrays)
     np.testing.assert_array_equal(arrays[-1], wanted)
+
+
+CALL = """
+import loopsmith as ls
+from test_gpu_copy_engine import TARGET, made
+sch, arrays, _ = made()
+try:
+    ls.build(sch, target=TARGET)(*arrays)
+except ls.CallError as error:
+    print(error.code, error)
+"""
+
+
+def test_a_driver_that_describes_no_arrays_is_named() -> None:
+    gpu_devices.require("cuda")
+    gpu_devices.require_no_gpu()
+    old = gpu_devices.driver_in(
+        os.environ["CUDA_ON_CPU_FOLDER"], "-DcuTensorMapEncodeTiled=hidden_from_all"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", CALL],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parent,
+        env={**os.environ, "LOOPSMITH_CUDA": old, "LOOPSMITH_NVRTC": old},
+    ).stdout
+    assert "driver_describes_arrays" in told
+    assert "cuda: the driver has no cuTensorMapEncodeTiled" in told
+    assert "install a driver of CUDA 12 or later" in told

@@ -25,8 +25,8 @@ std::uintptr_t choose_stream(std::uintptr_t stream) {
 }
 
 std::int64_t Device::tensor_map(const ArrayBoxes&) {
-  fail(ErrorKind::call, "device_has_copy_engine", hint("build for the device at hand"), {},
-       "device {} has no engine that copies tiles", name());
+  check(false, "tensor_map", "device {} has no engine that copies tiles", name());
+  return 0;
 }
 
 std::string LaunchShape::text() const {

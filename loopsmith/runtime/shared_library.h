@@ -2,12 +2,21 @@
 #pragma once
 #include <dlfcn.h>
 
+#include <cstdlib>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
+
+/// The library that an environment variable names, before those of the system.
+inline std::vector<std::string> library_names(const char* variable,
+                                              std::vector<std::string> names) {
+  if (const char* chosen = std::getenv(variable)) names.insert(names.begin(), chosen);
+  return names;
+}
 
 /// A library that is opened while the program runs, and stays open.
 class DriverLibrary {

@@ -110,7 +110,7 @@ bool never_goes_back(const Analysis& analysis, int source, int sink, const Merge
                           second.index[d]->coefficient(iterator(merged.back().second)) == factor;
     if (!is_alike) continue;
     // Of the rest r, what has one value in both instances, and what the second has alone.
-    std::optional<dependence::Linear> shared = *first.index[d];
+    std::optional<dependence::Linear> shared = first.index[d];
     dependence::Linear alone;
     for (const dependence::Term& term : second.index[d]->terms) {
       if (const auto same = counterpart(term.symbol)) {

@@ -66,6 +66,7 @@ inline constexpr ResultChange reduction_starts_in_the_loop{
     "use decompose_reduction first"};
 inline constexpr const Condition* peel_conditions[] = {&loop_is_plain,
                                                        &step_keeps_results,
+                                                       &number_is_in_range,
                                                        &peeled_numbers_are_positive,
                                                        &aligned_loop_has_all_values,
                                                        &cut_loop_has_all_values,

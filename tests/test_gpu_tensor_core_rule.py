@@ -338,6 +338,16 @@ def test_the_copy_engine_brings_tiles_of_large_arrays(
     assert not [remark for remark in conflicts if " 2 accesses " not in remark]
 
 
+@pytest.mark.parametrize("sizes", [(4096, 4000, 4096), (4000, 4096, 4096), (4096, 4096, 4000)])
+def test_where_one_operand_is_padded_threads_copy_both(sizes: tuple[int, int, int]) -> None:
+    func = te.create_prim_func(product(*sizes))
+    source = ls.build(func, target="cuda -arch=sm_90a").source("cuda")
+    assert "ls_copy_tile_2d((" not in source and "ls_mma_m64n256k64_fp16" in source
+    # By 16 bytes, and none element by element.
+    assert "ls_copy_async_16(&A_" in source and "ls_copy_async_16(&B_" in source
+    assert "] = A[" not in source and "] = B[" not in source
+
+
 def test_few_tiles_are_left_to_single_warps_on_hopper() -> None:
     func = te.create_prim_func(product(512, 512, 512))
     assert is_on_tensor_cores(ls.build(func, target="cuda -arch=sm_90a").source("cuda"))

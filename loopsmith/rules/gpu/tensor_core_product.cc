@@ -159,8 +159,14 @@ class TensorCoreTiler {
     outermost.push_back(turn);
     bind_all(schedule_, {in_line(schedule_, outermost), block_column, block_row}, "blockIdx");
     bind(schedule_, warp, "threadIdx.z");
+    const TileParts parts[] = {parts_for_engine(numbers[0], 0, is_transposed[0]),
+                               parts_for_engine(numbers[1], 1, is_transposed[1])};
+    // Beside copies of threads the engine copies nothing.
+    const bool by_engine = parts[0].rows > 0 && parts[1].rows > 0;
     for (int side = 0; side < 2; ++side) {
-      if (!copy_by_engine(numbers[side], side, is_transposed[side], step)) {
+      if (by_engine) {
+        copy_by_engine(numbers[side], parts[side], step);
+      } else {
         share_tile(block_, BufferSelector(numbers[side]), step);
       }
     }
@@ -183,10 +189,14 @@ class TensorCoreTiler {
     }
   }
 
-  /// Leaves a tile of an array to the copy engine: the first thread of each warp asks for a part of
-  /// it, rows of 128 bytes. No step is taken where it is not an array as it was given, or its rows
-  /// do not begin at multiples of 16 bytes.
-  bool copy_by_engine(std::int64_t number, int side, bool is_transposed, LoopRV step) {
+  /// Into how many parts a tile is cut along its rows and columns, one for each warp.
+  struct TileParts {
+    std::int64_t rows = 0, columns = 0;
+  };
+
+  /// The parts of rows of 128 bytes for which the copy engine is asked. None where the operand is
+  /// not an array as it was given, or its rows do not begin at multiples of 16 bytes.
+  TileParts parts_for_engine(std::int64_t number, int side, bool is_transposed) const {
     const Block& body = schedule_.get(block_);
     const Ptr<Buffer>& source = body.reads[static_cast<std::size_t>(number)]->buffer;
     const bool is_given =
@@ -195,24 +205,27 @@ class TensorCoreTiler {
     const std::int64_t bytes = types_.operand.bytes(), columns_of_row = 128 / bytes;
     const std::int64_t* stride = as_int(source->shape.back());
     const bool is_aligned = stride && *stride * bytes % 16 == 0 && source->strides.empty();
-    if (!is_given || !is_aligned) return false;
+    if (!is_given || !is_aligned) return {};
     const bool has_steps_last = is_transposed == (side == 1);
     const std::int64_t columns = has_steps_last ? tiling_.step : tiling_.tile[side];
     const std::int64_t rows = has_steps_last ? tiling_.tile[side] : tiling_.step;
     const std::int64_t column_parts = columns / columns_of_row;
-    if (column_parts == 0 || tiling_.warps[0] % column_parts != 0) return false;
+    if (column_parts == 0 || tiling_.warps[0] % column_parts != 0) return {};
     const std::int64_t row_parts = tiling_.warps[0] / column_parts;
-    if (rows % (row_parts * 8) != 0) return false;
+    return rows % (row_parts * 8) == 0 ? TileParts{row_parts, column_parts} : TileParts{};
+  }
+
+  /// Leaves a tile of an array to the copy engine: the first thread of each warp asks for a part.
+  void copy_by_engine(std::int64_t number, const TileParts& parts, LoopRV step) {
     const BlockRV copy = cache_read(schedule_, block_, BufferSelector(number), scope_);
     compute_at(schedule_, copy, step, /*preserve_unit_loops=*/true);
     const std::vector<LoopRV> loops = loops_inside(schedule_, copy, step);
     const auto [row_part, row] =
-        split(schedule_, loops[loops.size() - 2], {row_parts, infer}).take<2>();
+        split(schedule_, loops[loops.size() - 2], {parts.rows, infer}).take<2>();
     const auto [column_part, column] =
-        split(schedule_, loops.back(), {column_parts, infer}).take<2>();
+        split(schedule_, loops.back(), {parts.columns, infer}).take<2>();
     reorder(schedule_, {row_part, column_part, row, column});
     bind(schedule_, fuse(schedule_, {row_part, column_part}), "threadIdx.z");
-    return true;
   }
 
   /// Blocks whose tiles lie near each other run at a time, where operands are more than the cache

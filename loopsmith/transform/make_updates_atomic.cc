@@ -5,10 +5,10 @@
 #include <unordered_set>
 
 #include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/ir/atomic_update.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/legality/atomic_updates.h"
 #include "loopsmith/transform/loops.h"
 
 namespace loopsmith {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "loopsmith/arith/accumulators.h"
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/ir/walk.h"

@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "loopsmith/arith/accumulators.h"
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/ir/atomic_update.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/own_elements.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/legality/atomic_updates.h"
-#include "loopsmith/schedule/legality/partial_results.h"
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/loops.h"
 

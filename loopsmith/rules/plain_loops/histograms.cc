@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "loopsmith/arith/accumulators.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/rules/plain_loops/statements.h"
-#include "loopsmith/schedule/legality/partial_results.h"
 
 namespace loopsmith::plain_loops {
 namespace {

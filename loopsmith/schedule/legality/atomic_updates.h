@@ -1,28 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomic read-modify-write updates by concurrent iterations: sums, and extremes and bits of
-// integers.
 #pragma once
-#include "loopsmith/ir/atomics.h"
+#include "loopsmith/ir/atomic_update.h"
 #include "loopsmith/schedule/legality/legality.h"
 
 namespace loopsmith {
 
-/// An update for which processors have an atomic instruction, or compare and exchange.
-struct AtomicUpdate {
-  Op op;         ///< `atomic_add`, ...
-  Expr operand;  ///< What is added.
-
-  /// The order of the updates, another one each time, is seen in the result: only who asks for
-  /// atomic updates gets them.
-  bool rounds() const { return operand.dtype().is_float(); }
-};
-
-/// What `store` does to the element that it stores to, if that is such an update.
-std::optional<AtomicUpdate> atomic_update_of(const BufferStore& store);
-/// The same in iterations of a loop: one that rounds only where the loop asks for atomic updates.
-std::optional<AtomicUpdate> atomic_update_in(const For& loop, const BufferStore& store);
-
-/// True when every accumulation across iterations of a loop is such an update of memory that they
+/// True when every accumulation across iterations of a loop is an atomic update of memory that they
 /// share: then the iterations may run concurrently without partial results. `is_requested`: the
 /// loop is to ask for such updates.
 bool updates_atomically(const Schedule& schedule, LoopRV loop, bool is_requested = false);

@@ -3,50 +3,10 @@
 #pragma once
 #include <optional>
 #include <span>
-#include <vector>
 
-#include "loopsmith/arith/relax.h"
-#include "loopsmith/ir/accumulation.h"
 #include "loopsmith/schedule/legality/legality.h"
 
 namespace loopsmith {
-
-/// The elements of a buffer into which every iteration of a loop accumulates: the same ones in each
-/// iteration, or some that are known at run time only.
-struct Accumulator {
-  Ptr<Buffer> buffer;
-  Combiner combiner = Combiner::sum;
-  /// A superset of the elements, in terms of variables defined outside of the loop.
-  std::vector<arith::Interval> box = {};
-  bool is_exact = true;      ///< Every one of them is updated whenever the loop runs.
-  bool is_indirect = false;  ///< The indices are read from memory.
-  /// How often an iteration of the loop updates elements, where that is known; else 1.
-  std::int64_t updates = 1;
-};
-
-/// The elements of `buffers` that several iterations of a loop update, one entry for each buffer
-/// and combiner. Nullopt when one of these is accessed in another way, or depends on the loop.
-/// Inits of blocks are ignored. `nest` is the loop inside the statements that enclose it.
-std::optional<std::vector<Accumulator>> accumulators_of(const For& loop,
-                                                        std::span<const Ptr<Buffer>> buffers,
-                                                        const Stmt& nest);
-
-/// Up to this many partial results are combined sequentially; more are combined in groups first.
-inline constexpr std::int64_t partial_result_group = 8;
-
-/// How many partial results a loop gets: 1 where the loop is too short for them, 0 where they would
-/// be too large. It depends on the program alone, so that what the program computes does not depend
-/// on the number of threads.
-std::int64_t partial_result_count(const For& loop, std::span<const Accumulator> accumulators);
-
-/// True when partial results of updates through computed indices cost less than the updates: the
-/// copies of each part are no larger than the number of its iterations.
-bool copies_pay(const For& loop, std::span<const Accumulator> accumulators);
-
-/// The number of parts of a loop of `extent` iterations: enough for the threads of a large machine
-/// to balance, and each with more work than combining it costs; an iteration does `work` times
-/// that.
-std::int64_t part_count(std::int64_t extent, std::int64_t work);
 
 /// Refuses where a reduction over a loop may read its results while they are partial.
 std::optional<Refusal> refuse_reads_of_results(const Schedule& schedule, LoopRV loop);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "loopsmith/arith/accumulators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/programs.h"

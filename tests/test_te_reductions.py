@@ -42,13 +42,13 @@ def test_parallel_over_a_reduction_gives_each_thread_partial_results() -> None:
     # No two threads add into one element of B.
     assert lines == text("""
         for i in 64
-          B_rf[8] in global
-          parallel ax0 in 8
-            B_rf =
-            for ax1 in 8
-              B_rf =
           B =
-          for k_0 in 8
+          B_parts[8] in global
+          parallel k_part in 8
+            B_parts =
+            for k_in_part in 8
+              B_parts =
+          for row in 8
             B =
     """)
     same_results(s, [A, B])

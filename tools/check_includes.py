@@ -81,12 +81,13 @@ INCLUDE_ALL = re.compile(r"^\s*loopsmith_include_all\(([^)]*)\)", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 
 
-def read_floors(cmake_lists: str) -> dict[str, set[str]]:
-    """Return each floor of a CMakeLists.txt with the floors that it may include."""
+def read_floors(cmake_lists: str, *, of_tests: bool = False) -> dict[str, set[str]]:
+    """Return each floor of a CMakeLists.txt with the floors that it, or its tests, may include."""
     floors: dict[str, set[str]] = {}
-    for name, links in FLOOR.findall(cmake_lists):
+    for name, arguments in FLOOR.findall(cmake_lists):
+        links, _, of_its_tests = arguments.partition("TEST_WITH")
         seen = {name}
-        for link in links.split():
+        for link in (links + of_its_tests if of_tests else links).split():
             seen |= floors.get(link, set())
         floors[name] = seen
     return floors
@@ -201,21 +202,22 @@ def check_tree(
     """Return what is wrong with the includes of all sources under root/loopsmith."""
     cmake_lists = (root / "CMakeLists.txt").read_text()
     floors = read_floors(cmake_lists)
+    floors_of_tests = read_floors(cmake_lists, of_tests=True)
     include_all = read_include_all(cmake_lists)
     files = {
         path.relative_to(root).as_posix(): path.read_text()
         for path in sorted((root / "loopsmith").glob("*/**/*"))
         if path.suffix in (".h", ".cc")
     }
-    problems = []
-    for path, text in files.items():
-        problems += check_file(path, text, floors)
-    # Tests, and what they are made of, may use anything.
+    # Tests, and what they are made of, may use more, and may ask anything.
     product = {
         path: text
         for path, text in files.items()
         if not path.endswith("_test.cc") and "/testing/" not in path
     }
+    problems = []
+    for path, text in files.items():
+        problems += check_file(path, text, floors if path in product else floors_of_tests)
     return (
         problems
         + check_circles(product, back_arrows, include_all)

@@ -26,23 +26,24 @@ constexpr std::int64_t max_small_copies = std::int64_t{1} << 16;
 /// Looks for all that a loop does to some buffers.
 class AccumulatorSearch {
  public:
-  AccumulatorSearch(const For& loop, std::span<const Ptr<Buffer>> buffers, const Stmt& nest)
-      : loop_(loop), buffers_(buffers), nest_(nest) {
+  AccumulatorSearch(const For& loop, std::span<const Ptr<Buffer>> buffers)
+      : loop_(loop), buffers_(buffers) {
     enter_loop(loop);
   }
 
-  std::optional<std::vector<Accumulator>> run() && {
+  /// `nest` is null where nothing else is known to access the elements.
+  std::optional<std::vector<Accumulator>> run(const Stmt& nest) && {
     visit(loop_.body);
     const bool is_all = std::ranges::all_of(buffers_, [&](const Ptr<Buffer>& buffer) {
       return std::ranges::any_of(found_, [&](const auto& each) { return is_in(each, buffer); });
     });
-    const bool is_apart = is_plain_ && is_all && (are_apart() || are_proved_apart());
-    return is_apart ? std::optional(std::move(found_)) : std::nullopt;
+    const bool is_known = is_plain_ && is_all && (!nest || are_apart() || are_proved_apart(nest));
+    return is_known ? std::optional(std::move(found_)) : std::nullopt;
   }
 
  private:
   static bool is_in(const Accumulator& each, const Ptr<Buffer>& buffer) {
-    return each.buffer.same_as(buffer);
+    return std::ranges::any_of(each.buffers, [&](const auto& one) { return one.same_as(buffer); });
   }
 
   bool is_accumulator(const Ptr<Buffer>& buffer) const {
@@ -62,7 +63,8 @@ class AccumulatorSearch {
   }
 
   bool are_apart(const Accumulator& a, const Accumulator& b) {
-    if (!is_in(a, b.buffer)) return true;
+    const auto is_in_a = [&](const Ptr<Buffer>& buffer) { return is_in(a, buffer); };
+    if (std::ranges::none_of(b.buffers, is_in_a)) return true;
     for (std::size_t d = 0; d < a.box.size(); ++d) {
       if (analyzer_.can_prove(a.box[d].max < b.box[d].min) ||
           analyzer_.can_prove(b.box[d].max < a.box[d].min)) {
@@ -73,8 +75,8 @@ class AccumulatorSearch {
   }
 
   /// The same by all that is known of indices: boxes may meet where no elements do.
-  bool are_proved_apart() const {
-    Dependences dependences(nest_);
+  bool are_proved_apart(const Stmt& nest) const {
+    Dependences dependences(nest);
     return std::ranges::all_of(buffers_, [&](const Ptr<Buffer>& buffer) {
       return dependences.accumulator_is_private(loop_.loop_var, buffer).verdict == Verdict::proved;
     });
@@ -97,6 +99,9 @@ class AccumulatorSearch {
       enter_block(*realize);
     } else if (const auto* store = stmt.as<BufferStore>()) {
       enter_store(*store);
+    } else if (const auto* combines = stmt.as<AttrStmt>();
+               combines && combines->attr_key == combines_key) {
+      enter_tuples(combines->body, combines->node);
     } else if (const auto* let = stmt.as<LetStmt>()) {
       read(let->value);
       values_[let->var] = substitute(let->value, values_);
@@ -144,8 +149,30 @@ class AccumulatorSearch {
       visit(block.init);
       is_init_ = was_init;
     }
-    visit(block.body);
+    const auto* store = block.body.as<BufferStore>();
+    const bool is_plain = store && accumulation_of(*store);
+    if (!is_plain && std::ranges::any_of(block.iter_vars, reduces)) {
+      enter_tuples(block.body, block.annotations.get(reducer_annotation));
+    } else {
+      visit(block.body);
+    }
     conditions_ = outside;
+  }
+
+  static bool reduces(const Ptr<IterVar>& axis) { return axis->iter_type == IterType::comm_reduce; }
+
+  /// What a block does that reduces in a way which its stores may not say one by one.
+  void enter_tuples(const Stmt& body, const Ref& declared) {
+    const auto reduction = updates_of(body, declared);
+    const auto is_wanted = [&](const Ptr<Buffer>& buffer) { return is_accumulator(buffer); };
+    if (!reduction || !std::ranges::all_of(reduction->buffers, is_wanted)) return visit(body);
+    for (const Expr& index : reduction->indices) read(index);
+    for (const Expr& source : reduction->sources) read(source);
+    Accumulator& found =
+        found_.emplace_back(Accumulator{.buffers = reduction->buffers, .reduction = reduction});
+    found.updates = updates_;
+    found.is_exact = conditions_ == 0 && runs_;
+    add_box(found, reduction->indices, true);
   }
 
   void enter_store(const BufferStore& store) {
@@ -163,11 +190,13 @@ class AccumulatorSearch {
     }
     read(accumulation->operand);
     const auto known = std::ranges::find_if(found_, [&](const Accumulator& each) {
-      return is_in(each, store.buffer) && each.combiner == accumulation->combiner;
+      return is_in(each, store.buffer) && !each.reduction &&
+             each.combiner == accumulation->combiner;
     });
     const bool is_first = known == found_.end();
     Accumulator& found =
-        is_first ? found_.emplace_back(Accumulator{store.buffer, accumulation->combiner}) : *known;
+        is_first ? found_.emplace_back(Accumulator{{store.buffer}, accumulation->combiner})
+                 : *known;
     found.updates = std::max(found.updates, updates_);
     found.is_exact = is_first && conditions_ == 0 && runs_;
     add_box(found, store.indices, is_first);
@@ -175,7 +204,7 @@ class AccumulatorSearch {
 
   /// A use that is no accumulation.
   void add_other(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices) {
-    Accumulator& other = others_.emplace_back(Accumulator{buffer});
+    Accumulator& other = others_.emplace_back(Accumulator{{buffer}});
     for (std::size_t d = 0; d < indices.size(); ++d) {
       const Expr index = substitute(indices[d], values_);
       if (!index.dtype().is_scalar()) is_plain_ = false;
@@ -199,6 +228,7 @@ class AccumulatorSearch {
       const Expr index = substitute(indices[d], values_);
       if (!index.dtype().is_scalar()) is_plain_ = false;
       std::optional<arith::Interval> box;
+      bool is_fixed = false;
       if (reads_memory(index)) {
         found.is_indirect = true;
         found.is_exact = false;
@@ -206,12 +236,16 @@ class AccumulatorSearch {
         is_plain_ = false;  // No partial results: each iteration has its place.
       } else {
         box = arith::relax(index, ranges_);
-        const bool is_fixed = std::ranges::none_of(
-            free_variables(index), [&](const auto& each) { return ranges_.contains(each); });
+        is_fixed = std::ranges::none_of(free_variables(index),
+                                        [&](const auto& each) { return ranges_.contains(each); });
         const bool is_row = index.is<Var>() && moving.insert(index).second;
         found.is_exact = found.is_exact && (is_fixed || is_row);
       }
-      const arith::Interval side = inside(found.buffer->shape[d], box);
+      // What is updated in one place is in bounds, or is not updated, and then left alone.
+      const bool is_safe = is_fixed && (!found.reduction || conditions_ == 0);
+      const DataType type = found.buffers[0]->shape[d].dtype();
+      const arith::Interval side = is_safe ? arith::Interval{cast(type, index), cast(type, index)}
+                                           : inside(found.buffers[0]->shape[d], box);
       if (is_first) {
         found.box.push_back(side);
       } else {
@@ -250,7 +284,6 @@ class AccumulatorSearch {
 
   const For& loop_;
   const std::span<const Ptr<Buffer>> buffers_;
-  const Stmt& nest_;
   Analyzer analyzer_;
   std::vector<Accumulator> found_;
   std::vector<Accumulator> others_;  ///< Elements that are used in another way.
@@ -267,7 +300,7 @@ class AccumulatorSearch {
 /// count.
 std::optional<std::int64_t> element_count(const Accumulator& accumulator) {
   Analyzer analyzer;
-  std::int64_t size = 1;
+  auto size = static_cast<std::int64_t>(accumulator.buffers.size());
   for (const auto& [min, max] : accumulator.box) {
     const Expr width = analyzer.simplify(max - min + int_imm(max.dtype(), 1));
     const std::int64_t* number = as_int(width);
@@ -281,9 +314,14 @@ std::optional<std::int64_t> element_count(const Accumulator& accumulator) {
 }  // namespace
 
 std::optional<std::vector<Accumulator>> accumulators_of(const For& loop,
+                                                        std::span<const Ptr<Buffer>> buffers) {
+  return AccumulatorSearch(loop, buffers).run(nullptr);
+}
+
+std::optional<std::vector<Accumulator>> accumulators_of(const For& loop,
                                                         std::span<const Ptr<Buffer>> buffers,
                                                         const Stmt& nest) {
-  return AccumulatorSearch(loop, buffers, nest).run();
+  return AccumulatorSearch(loop, buffers).run(nest);
 }
 
 std::int64_t part_count(std::int64_t extent, std::int64_t work) {

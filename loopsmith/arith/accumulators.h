@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "loopsmith/arith/reducers.h"
 #include "loopsmith/arith/relax.h"
 #include "loopsmith/ir/accumulation.h"
 
@@ -13,8 +14,10 @@ namespace loopsmith {
 /// The elements of a buffer into which every iteration of a loop accumulates: the same ones in each
 /// iteration, or some that are known at run time only.
 struct Accumulator {
-  Ptr<Buffer> buffer;
+  std::vector<Ptr<Buffer>> buffers;  ///< Several: elements of a tuple, which have the same indices.
   Combiner combiner = Combiner::sum;
+  /// How a block combines, where no combiner says it.
+  std::optional<KnownReduction> reduction = {};
   /// A superset of the elements, in terms of variables defined outside of the loop.
   std::vector<arith::Interval> box = {};
   bool is_exact = true;      ///< Every one of them is updated whenever the loop runs.
@@ -24,8 +27,12 @@ struct Accumulator {
 };
 
 /// The elements of `buffers` that several iterations of a loop update, one entry for each buffer
-/// and combiner. Nullopt when one of these is accessed in another way, or depends on the loop.
-/// Inits of blocks are ignored. `nest` is the loop inside the statements that enclose it.
+/// and combiner. Nullopt when an update depends on the loop, or has another form. Inits of blocks
+/// are ignored.
+std::optional<std::vector<Accumulator>> accumulators_of(const For& loop,
+                                                        std::span<const Ptr<Buffer>> buffers);
+/// The same, or nullopt when the loop may access these elements in another way. `nest` is the loop
+/// inside the statements that enclose it.
 std::optional<std::vector<Accumulator>> accumulators_of(const For& loop,
                                                         std::span<const Ptr<Buffer>> buffers,
                                                         const Stmt& nest);

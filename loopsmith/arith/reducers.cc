@@ -272,41 +272,48 @@ std::optional<std::vector<Expr>> right_side_of(const KnownReducer& reducer,
 
 namespace {
 
-/// What a block with init stores to elements of the same indices, and what these start from.
+/// What a block stores to elements of the same indices, and what these start from.
 struct Updates {
   KnownReduction reduction;  ///< Its reducer and sources are still missing.
   std::vector<Expr> values, left;
 };
 
-std::optional<Updates> updates_of(const Block& block) {
-  if (!block.init) return {};
-  Substitution values, starts;
-  const auto stores = stores_of(block.body, values);
-  auto inits = stores_of(block.init, starts);
-  if (stores.empty() || stores.size() != inits.size()) return {};
+std::optional<Updates> stored_updates(const Stmt& body) {
+  Substitution values;
+  const auto stores = stores_of(body, values);
+  if (stores.empty()) return {};
   Updates updates;
   KnownReduction& found = updates.reduction;
   found.indices = stores[0]->indices;
   for (const BufferStore* store : stores) {
-    const auto init = std::ranges::find_if(
-        inits, [&](const BufferStore* other) { return other->buffer.same_as(store->buffer); });
-    if (init == inits.end() || !are_same_indices((*init)->indices, found.indices) ||
-        !are_same_indices(store->indices, found.indices)) {
-      return {};
-    }
+    if (!are_same_indices(store->indices, found.indices)) return {};
     found.buffers.push_back(store->buffer);
-    found.init.push_back(substitute((*init)->value, starts));
     updates.values.push_back(substitute(store->value, values));
     updates.left.push_back(load(store->buffer, found.indices));
+  }
+  return updates;
+}
+
+/// The same of a block with an init of the same elements.
+std::optional<Updates> started_updates(const Block& block) {
+  if (!block.init) return {};
+  auto updates = stored_updates(block.body);
+  Substitution starts;
+  auto inits = stores_of(block.init, starts);
+  if (!updates || updates->values.size() != inits.size()) return {};
+  KnownReduction& found = updates->reduction;
+  for (const Ptr<Buffer>& buffer : found.buffers) {
+    const auto init = std::ranges::find_if(
+        inits, [&](const BufferStore* other) { return other->buffer.same_as(buffer); });
+    if (init == inits.end() || !are_same_indices((*init)->indices, found.indices)) return {};
+    found.init.push_back(substitute((*init)->value, starts));
     inits.erase(init);
   }
   return updates;
 }
 
-}  // namespace
-
-std::optional<KnownReduction> reduction_of(const Block& block) {
-  auto updates = updates_of(block);
+/// Finds which of the known reducers combines so.
+std::optional<KnownReduction> by_known_reducer(std::optional<Updates> updates) {
   if (!updates) return {};
   KnownReduction& found = updates->reduction;
   const auto is_known = [&] {
@@ -329,6 +336,29 @@ std::optional<KnownReduction> reduction_of(const Block& block) {
   return {};
 }
 
+/// The same by a reducer that a block declares.
+std::optional<KnownReduction> by_declared_reducer(const Ref& declared,
+                                                  std::optional<Updates> updates) {
+  const auto reducer = Ptr<CommReducer>::from(declared);
+  if (!reducer.defined() || !updates) return {};
+  auto sources = right_side_of(*reducer, updates->values, updates->left);
+  if (!sources) return {};
+  updates->reduction.declared = reducer;
+  updates->reduction.sources = *std::move(sources);
+  return std::move(updates->reduction);
+}
+
+}  // namespace
+
+std::optional<KnownReduction> reduction_of(const Block& block) {
+  return by_known_reducer(started_updates(block));
+}
+
+std::optional<KnownReduction> updates_of(const Stmt& body, const Ref& declared) {
+  auto found = by_known_reducer(stored_updates(body));
+  return found ? std::move(found) : by_declared_reducer(declared, stored_updates(body));
+}
+
 std::optional<std::vector<Expr>> right_side_of(const CommReducer& reducer,
                                                const std::vector<Expr>& values,
                                                const std::vector<Expr>& left) {
@@ -347,14 +377,7 @@ std::optional<std::vector<Expr>> right_side_of(const CommReducer& reducer,
 }
 
 std::optional<KnownReduction> declared_reduction_of(const Block& block) {
-  const auto reducer = Ptr<CommReducer>::from(block.annotations.get(reducer_annotation));
-  auto updates = reducer.defined() ? updates_of(block) : std::nullopt;
-  if (!updates) return {};
-  auto sources = right_side_of(*reducer, updates->values, updates->left);
-  if (!sources) return {};
-  updates->reduction.declared = reducer;
-  updates->reduction.sources = *std::move(sources);
-  return std::move(updates->reduction);
+  return by_declared_reducer(block.annotations.get(reducer_annotation), started_updates(block));
 }
 
 std::vector<Expr> combined(const KnownReduction& reduction, const std::vector<Expr>& left,

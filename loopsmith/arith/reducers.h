@@ -39,6 +39,14 @@ struct KnownReduction {
 /// The reduction of a block with init; nullopt when it is not one of the known reducers.
 std::optional<KnownReduction> reduction_of(const Block& block);
 
+/// The same of the body of a block, or by the reducer that the block declares, if any; what it
+/// starts from is left out.
+std::optional<KnownReduction> updates_of(const Stmt& body, const Ref& declared);
+
+/// The attribute of what was the body of a block which combines tuples, about the reducer that the
+/// block declares, if any.
+inline constexpr std::string_view combines_key = "combines";
+
 /// The annotation by which a block says how it combines: its value is a CommReducer, that it is
 /// associative and commutative, and its identity neutral, is the word of who wrote it.
 inline constexpr std::string_view reducer_annotation = "reducer";

@@ -8,6 +8,8 @@
 #include "loopsmith/arith/trip_counts.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/regroups.h"
+#include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 
 namespace loopsmith::arith {
@@ -114,6 +116,125 @@ Expr init_condition(const BlockRealize& realize, std::span<const For* const> loo
     runs = runs && unless_empty(substitute(condition, first), domains);
   }
   return is_const_int(runs, 1) ? runs : runs || is_empty(domains);
+}
+
+namespace {
+
+/// The loops on a way that bind reduction axes of the block, and the others.
+struct LoopsOnWay {
+  std::vector<const For*> reductions = {}, others = {};
+};
+
+LoopsOnWay loops_on(const BlockRealize& realize, std::span<const PathStep> path) {
+  LoopsOnWay loops;
+  for (const PathStep& step : path) {
+    if (!step.loop) continue;
+    const bool reduces = is_reduction_loop(realize, step.loop->loop_var);
+    (reduces ? loops.reductions : loops.others).push_back(step.loop);
+  }
+  return loops;
+}
+
+VarSet variables_of(std::span<const For* const> loops) {
+  VarSet variables;
+  for (const For* loop : loops) variables.insert(loop->loop_var.get());
+  return variables;
+}
+
+}  // namespace
+
+bool have_own_elements(const BlockRealize& realize, std::span<const PathStep> path) {
+  const Block& block = *realize.block;
+  const VarSet moving = variables_of(loops_on(realize, path).others);
+  std::vector<Ptr<Var>> axes;
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const Ptr<IterVar>& axis = block.iter_vars[i];
+    if (!is_reduction(*axis) && uses_any(realize.iter_values[i], moving)) axes.push_back(axis->var);
+  }
+  std::unordered_map<const Buffer*, std::vector<Expr>> written;
+  bool are_own = true;
+  const auto is_same = StructuralEqual();
+  const auto is_told = [&](const std::vector<Expr>& indices) {
+    return std::ranges::all_of(axes, [&](const Ptr<Var>& axis) {
+      return std::ranges::any_of(indices, [&](const Expr& index) { return index.same_as(axis); });
+    });
+  };
+  const auto each_part = [&](const auto& visit) {
+    for (const Stmt& part : {block.init, block.body}) pre_order_visit(part, visit);
+  };
+  each_part([&](const Ref& ref) {
+    if (const auto* store = ref.as<BufferStore>()) {
+      const auto [entry, is_new] = written.try_emplace(store->buffer.get(), store->indices);
+      are_own = are_own && is_told(store->indices) &&
+                (is_new || std::ranges::equal(entry->second, store->indices, is_same));
+    }
+    return are_own;
+  });
+  each_part([&](const Ref& ref) {
+    if (const auto* load = ref.as<BufferLoad>()) {
+      const auto found = written.find(load->buffer.get());
+      are_own = are_own && (found == written.end() ||
+                            std::ranges::equal(found->second, load->indices, is_same));
+    }
+    return are_own;
+  });
+  return are_own;
+}
+
+Stmt init_before(const BlockRealize& realize, std::span<const PathStep> path) {
+  const auto [reductions, others] = loops_on(realize, path);
+  const VarSet reduced = variables_of(reductions);
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const bool is_spatial = !is_reduction(*realize.block->iter_vars[i]);
+    if (is_spatial && uses_any(realize.iter_values[i], reduced)) return nullptr;
+  }
+  for (const For* loop : others) {
+    const bool binds = std::ranges::any_of(realize.iter_values, [&](const Expr& value) {
+      return uses_variable(value, loop->loop_var);
+    });
+    if (!binds && !is_const_int(loop->extent, 1)) return nullptr;
+    for (const Expr& bound : {loop->min, loop->extent, loop->step}) {
+      if (uses_any(bound, reduced)) return nullptr;
+    }
+  }
+  std::vector<Expr> ends;
+  Expr predicate = true;
+  const auto demand = [&](const Expr& condition) {
+    for (const Expr& each : conjuncts(condition)) {
+      if (uses_any(each, reduced))
+        ends.push_back(each);
+      else
+        predicate = predicate && each;
+    }
+  };
+  for (const PathStep& step : path) {
+    if (!step.condition.defined()) continue;
+    if (reads_memory(step.condition)) return nullptr;
+    demand(step.condition);
+  }
+  demand(realize.predicate);
+  const Expr condition = init_condition(realize, reductions, ends);
+  if (!condition.defined() || uses_any(condition, reduced)) return nullptr;
+  Stmt nest = init_block(realize, predicate && condition);
+  for (std::size_t i = others.size(); i-- > 0;) {
+    For loop = *others[i];
+    loop.annotations = loop.annotations.with(regroups_key, nullptr);
+    loop.body = std::move(nest);
+    nest = make(std::move(loop));
+  }
+  return clone_with(nest, {});
+}
+
+std::optional<std::size_t> init_place(const BlockRealize& realize, std::span<const PathStep> path,
+                                      std::size_t regrouping) {
+  for (std::size_t i = 0; i < regrouping; ++i) {
+    if (!path[i].loop || !is_reduction_loop(realize, path[i].loop->loop_var)) continue;
+    const auto between = path.subspan(i, regrouping - i);
+    const bool are_loops =
+        std::ranges::all_of(between, [](const PathStep& step) { return step.loop != nullptr; });
+    return are_loops ? std::optional(i) : std::nullopt;
+  }
+  return regrouping;
 }
 
 Stmt init_block(const BlockRealize& realize, Expr predicate) {

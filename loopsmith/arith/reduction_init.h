@@ -37,6 +37,23 @@ struct PathStep {
   Expr condition;
 };
 
+/// The init of `realize` as a nest that goes before the loop with which `path` begins, the way to
+/// the block from there: under copies of the loops that bind none of its reduction axes. It may
+/// only run there where no instance accesses what another one's init stores. Null where conditions
+/// do not tell when it runs, or may change on the way.
+Stmt init_before(const BlockRealize& realize, std::span<const PathStep> path);
+
+/// True when instances with different values of the loops on the path that bind none of the
+/// reduction axes access different elements of what the block writes: each spatial axis that reads
+/// one of these loops is an index by itself, the same one in all accesses.
+bool have_own_elements(const BlockRealize& realize, std::span<const PathStep> path);
+
+/// Where on the way to a block its init goes when the loop at place `regrouping` accumulates its
+/// updates apart: before that one, or before the outermost loop that binds a reduction axis.
+/// Nullopt where more than loops stand between the two.
+std::optional<std::size_t> init_place(const BlockRealize& realize, std::span<const PathStep> path,
+                                      std::size_t regrouping);
+
 /// The init of a reduction over nothing: a statement before the loop `outermost`.
 struct EmptyInit {
   const For* outermost;

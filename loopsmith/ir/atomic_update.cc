@@ -3,6 +3,7 @@
 
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
 
 namespace loopsmith {
 namespace {
@@ -38,6 +39,23 @@ std::optional<AtomicUpdate> atomic_update_in(const For& loop, const BufferStore&
   const bool is_wanted =
       update && (!update->rounds() || loop.annotations.contains(atomic_updates_key));
   return is_wanted ? std::move(update) : std::nullopt;
+}
+
+bool updates_are_atomic(const For& loop, const Ptr<Buffer>& buffer) {
+  bool all = true;
+  std::vector<Stmt> open{loop.body};
+  while (all && !open.empty()) {
+    const Stmt stmt = open.back();
+    open.pop_back();
+    const auto* block = stmt.as<Block>();
+    const auto* store = stmt.as<BufferStore>();
+    if (store && store->buffer.same_as(buffer)) all = atomic_update_in(loop, *store).has_value();
+    for_each_child(*stmt.get(), [&](const Ref& child, Role) {
+      const Stmt part = Stmt::from(child);
+      if (part && !(block && part.same_as(block->init))) open.push_back(part);
+    });
+  }
+  return all;
 }
 
 }  // namespace loopsmith

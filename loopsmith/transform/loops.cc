@@ -27,6 +27,8 @@ class LoopVisitor {
         inside(stmt, loop->body);
       } else if (const auto* let = stmt.as<LetStmt>()) {
         inside(stmt, let->body);
+      } else if (const auto* realize = stmt.as<BlockRealize>()) {
+        inside(stmt, realize->block->body);
       } else if (const auto* branch = stmt.as<IfThenElse>();
                  branch && !is_timeless(branch->condition)) {
         // It says nothing of the loop: there all iterations are, or none is.
@@ -81,6 +83,14 @@ Stmt with_body(const Stmt& around, Stmt body) {
   if (const auto* constant = around.as<AllocateConst>()) return changed(AllocateConst(*constant));
   if (const auto* decl = around.as<DeclBuffer>()) return changed(DeclBuffer(*decl));
   if (const auto* assertion = around.as<AssertStmt>()) return changed(AssertStmt(*assertion));
+  if (const auto* realize = around.as<BlockRealize>()) {
+    Block block = *realize->block;
+    block.init = nullptr;
+    block.body = std::move(body);
+    BlockRealize copy = *realize;
+    copy.block = make(std::move(block));
+    return make(std::move(copy));
+  }
   const auto* branch = around.as<IfThenElse>();
   check(branch != nullptr, "with_body", "a statement without a body");
   return make(IfThenElse{.condition = branch->condition, .then_case = std::move(body)});
@@ -151,6 +161,9 @@ std::vector<Ptr<Buffer>> allocated_buffers(const Stmt& body) {
     const auto* allocate = ref.as<Allocate>();
     const auto* decl = allocate ? allocate->body.as<DeclBuffer>() : nullptr;
     if (decl && decl->buffer->data.same_as(allocate->buffer_var)) buffers.push_back(decl->buffer);
+    if (const auto* block = ref.as<Block>()) {
+      buffers.insert(buffers.end(), block->alloc_buffers.begin(), block->alloc_buffers.end());
+    }
     return !is_expr(*ref.get());
   });
   return buffers;

@@ -48,7 +48,8 @@ using LoopContents = std::unordered_map<const Object*, LoopContent>;
 /// The contents of each loop in `body`.
 LoopContents measure_loops(const Stmt& body);
 
-/// `around`, a loop, a definition, memory or a condition without `else`, with another body.
+/// `around`, a loop, a definition, memory, a block, whose init goes, or a condition without `else`,
+/// with another body.
 Stmt with_body(const Stmt& around, Stmt body);
 
 /// Calls `visit` for each loop, with it inside of what stands around it, alone: so much is known of

@@ -7,9 +7,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "loopsmith/arith/conjuncts.h"
+#include "loopsmith/arith/reducers.h"
 #include "loopsmith/arith/reduction_init.h"
-#include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/accumulation.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/regroups.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
 
@@ -35,126 +37,128 @@ Stmt guard_init(const BlockRealize& realize) {
   return make(std::move(copy));
 }
 
-bool uses_any(const Ref& root, std::span<const For* const> loops) {
-  return std::ranges::any_of(loops,
-                             [&](const For* loop) { return uses_variable(root, loop->loop_var); });
+bool is_reduction(const Block& block) {
+  return std::ranges::any_of(block.iter_vars,
+                             [](const auto& axis) { return arith::is_reduction(*axis); });
 }
 
-/// True when instances with different values of `axes` access different elements of what the block
-/// writes: each of these axes is an index by itself, the same one in all accesses.
-bool have_own_elements(const Block& block, const std::vector<Ptr<Var>>& axes) {
-  std::unordered_map<const Buffer*, std::vector<Expr>> written;
-  bool are_own = true;
-  const auto is_same = StructuralEqual();
-  const auto is_told = [&](const std::vector<Expr>& indices) {
-    return std::ranges::all_of(axes, [&](const Ptr<Var>& axis) {
-      return std::ranges::any_of(indices, [&](const Expr& index) { return index.same_as(axis); });
-    });
-  };
-  const auto each_part = [&](const auto& visit) {
-    for (const Stmt& part : {block.init, block.body}) pre_order_visit(part, visit);
-  };
-  each_part([&](const Ref& ref) {
-    if (const auto* store = ref.as<BufferStore>()) {
-      const auto [entry, is_new] = written.try_emplace(store->buffer.get(), store->indices);
-      are_own = are_own && is_told(store->indices) &&
-                (is_new || std::ranges::equal(entry->second, store->indices, is_same));
-    }
-    return are_own;
-  });
-  each_part([&](const Ref& ref) {
-    if (const auto* load = ref.as<BufferLoad>()) {
-      const auto found = written.find(load->buffer.get());
-      are_own = are_own && (found == written.end() ||
-                            std::ranges::equal(found->second, load->indices, is_same));
-    }
-    return are_own;
-  });
-  return are_own;
+/// True for a store that says by itself how it combines.
+bool accumulates(const Stmt& stmt) {
+  const auto* store = stmt.as<BufferStore>();
+  return store && accumulation_of(*store);
 }
 
-/// The init of `realize` as a nest before the outermost of `loops`, the perfect nest from the
-/// first loop that binds a reduction axis to the block; null where that may change results.
-Stmt init_before(const BlockRealize& realize, std::span<const For* const> loops) {
-  std::vector<const For*> copied, reductions;
-  for (const For* loop : loops) {
-    const bool reduces = arith::is_reduction_loop(realize, loop->loop_var);
-    (reduces ? reductions : copied).push_back(loop);
-  }
-  std::vector<Ptr<Var>> axes;
-  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-    const Ptr<IterVar>& axis = realize.block->iter_vars[i];
-    if (arith::is_reduction(*axis)) continue;
-    if (uses_any(realize.iter_values[i], reductions)) return nullptr;
-    if (uses_any(realize.iter_values[i], copied)) axes.push_back(axis->var);
-  }
-  for (const For* loop : copied) {
-    const bool binds = std::ranges::any_of(realize.iter_values, [&](const Expr& value) {
-      return uses_variable(value, loop->loop_var);
-    });
-    if (!binds && !is_const_int(loop->extent, 1)) return nullptr;
-    for (const Expr& bound : {loop->min, loop->extent, loop->step}) {
-      if (uses_any(bound, reductions)) return nullptr;
-    }
-  }
-  if (!have_own_elements(*realize.block, axes)) return nullptr;
+/// The buffers to which `stmt` stores.
+std::vector<Ptr<Buffer>> stored_buffers(const Stmt& stmt) {
+  std::vector<Ptr<Buffer>> stored;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    if (const auto* store = ref.as<BufferStore>()) stored.push_back(store->buffer);
+    return !is_expr(*ref.get());
+  });
+  return stored;
+}
 
-  std::vector<Expr> ends;
-  Expr predicate = true;
-  for (const Expr& each : arith::conjuncts(realize.predicate)) {
-    if (uses_any(each, reductions))
-      ends.push_back(each);
-    else
-      predicate = predicate && each;
+using Way = std::span<const arith::PathStep>;
+
+/// The place on the way to a block of the outermost loop that is recorded to accumulate together
+/// what the block updates; nullopt where there is none.
+std::optional<std::size_t> regrouping_around(const Block& block, Way way) {
+  const std::vector<Ptr<Buffer>> written = stored_buffers(block.body);
+  for (std::size_t i = 0; i < way.size(); ++i) {
+    if (!way[i].loop) continue;
+    const auto regrouped = regrouped_buffers(*way[i].loop);
+    const bool is_it = std::ranges::any_of(regrouped, [&](const Ptr<Buffer>& buffer) {
+      return std::ranges::any_of(written, [&](const auto& one) { return one.same_as(buffer); });
+    });
+    if (is_it) return i;
   }
-  const Expr condition = arith::init_condition(realize, reductions, ends);
-  if (!condition.defined() || uses_any(condition, reductions)) return nullptr;
-  Stmt nest = arith::init_block(realize, predicate && condition);
-  for (std::size_t i = copied.size(); i-- > 0;) {
-    For loop = *copied[i];
-    loop.body = std::move(nest);
-    nest = make(std::move(loop));
+  return {};
+}
+
+/// The place of the outermost reduction loop of a perfect nest, if the init may go before it.
+std::optional<std::size_t> reduction_around(const BlockRealize& realize, Way way) {
+  std::size_t first = way.size();
+  for (std::size_t i = way.size(); i-- > 0 && way[i].loop;) {
+    if (arith::is_reduction_loop(realize, way[i].loop->loop_var)) first = i;
   }
-  return clone_with(nest, {});
+  if (first == way.size() || !arith::have_own_elements(realize, way.subspan(first))) return {};
+  return first;
+}
+
+/// The block with a mark on its body, by which it is known when blocks are gone.
+Stmt marked(const BlockRealize& realize) {
+  Block block = *realize.block;
+  block.body = make(AttrStmt{.node = block.annotations.get(reducer_annotation),
+                             .attr_key = std::string(combines_key),
+                             .value = int_imm(i32, 1),
+                             .body = block.body});
+  BlockRealize copy = realize;
+  copy.block = make(std::move(block));
+  return make(std::move(copy));
 }
 
 }  // namespace
 
 Ptr<PrimFunc> lower_init(const Ptr<PrimFunc>& func) {
   Rewriter rewrite;
-  std::vector<const For*> nest;  // The loops with nothing but each other around the current place.
-  std::unordered_map<const For*, Stmt> before;  // What goes before a loop.
+  // The way to the current place, from the last statement across which nothing moves.
+  std::vector<arith::PathStep> path;
+  std::unordered_map<const For*, std::vector<Stmt>> before;  // What goes before a loop.
   arith::EmptyReductions empty_reductions;
+
+  const auto apart = [&](const auto& node) -> Stmt {
+    std::vector<arith::PathStep> outside;
+    outside.swap(path);
+    const Stmt inner = rewrite.children(node);
+    outside.swap(path);
+    return inner;
+  };
+  rewrite.on<LetStmt>([&](const LetStmt& node) { return apart(node); });
+  rewrite.on<While>([&](const While& node) { return apart(node); });
+
+  rewrite.on<IfThenElse>([&](const IfThenElse& branch) -> Stmt {
+    IfThenElse copy = branch;
+    path.push_back({.condition = branch.condition});
+    copy.then_case = rewrite(branch.then_case);
+    path.back().condition = !branch.condition;
+    if (branch.else_case) copy.else_case = rewrite(branch.else_case);
+    path.pop_back();
+    const bool is_same =
+        copy.then_case.same_as(branch.then_case) && copy.else_case.same_as(branch.else_case);
+    return is_same ? Stmt(&branch) : make(std::move(copy));
+  });
 
   rewrite.on<For>([&](const For& loop) -> Stmt {
     const Stmt if_empty = empty_reductions.before(loop);
-    const bool goes_on = loop.body.is<For>() || loop.body.is<BlockRealize>();
-    nest.push_back(&loop);
-    std::vector<const For*> outside;
-    if (!goes_on) outside.swap(nest);
-    const Stmt inner = rewrite.children(loop);
-    if (!goes_on) outside.swap(nest);
-    nest.pop_back();
-    const auto init = before.find(&loop);
-    if (init != before.end()) return seq({init->second, inner});
-    return if_empty ? seq({if_empty, inner}) : inner;
+    const std::size_t length = path.size();
+    path.push_back({.loop = &loop});
+    // A sequence, or memory.
+    if (!loop.body.is<For>() && !loop.body.is<BlockRealize>()) path.emplace_back();
+    Stmt inner = rewrite.children(loop);
+    path.resize(length);
+    const auto inits = before.find(&loop);
+    if (inits == before.end()) return if_empty ? seq({if_empty, inner}) : inner;
+    std::vector<Stmt> all = std::move(inits->second);
+    all.push_back(std::move(inner));
+    return seq(std::move(all));
   });
 
   rewrite.on<BlockRealize>([&](const BlockRealize& realize) -> Stmt {
-    std::vector<const For*> loops;
-    loops.swap(nest);
-    Ptr<BlockRealize> inner = rewrite.children(realize);
-    loops.swap(nest);
-    const Block& block = *inner->block;
-    if (!block.init) return inner;
-
-    const auto first = std::ranges::find_if(
-        nest, [&](const For* loop) { return arith::is_reduction_loop(*inner, loop->loop_var); });
-    const Stmt init = first == nest.end() ? Stmt() : init_before(*inner, {first, nest.end()});
-    if (!init) return guard_init(*inner);
-    before[*first] = init;
-    BlockRealize copy = *inner;
-    copy.block = without_init(block, block.body);
+    const std::vector<arith::PathStep> way = path;
+    Stmt made = apart(realize);
+    const auto regrouping = regrouping_around(*realize.block, way);
+    if (regrouping && is_reduction(*realize.block) && !accumulates(realize.block->body)) {
+      made = marked(*made.as<BlockRealize>());
+    }
+    const auto& inner = *made.as<BlockRealize>();
+    if (!inner.block->init) return made;
+    const auto place =
+        regrouping ? arith::init_place(inner, way, *regrouping) : reduction_around(inner, way);
+    const Stmt init = place ? arith::init_before(inner, std::span(way).subspan(*place)) : Stmt();
+    if (!init) return guard_init(inner);
+    before[way[*place].loop].push_back(init);
+    BlockRealize copy = inner;
+    copy.block = without_init(*inner.block, inner.block->body);
     return make(std::move(copy));
   });
   return rewrite.body_of(func);

@@ -4,18 +4,21 @@
 
 namespace loopsmith {
 
-/// Gives a parallel loop that is bound to a reduction partial results of its own, which are
-/// combined as a tree, each group of eight in its order:
+/// Gives iterations that run at once and accumulate together, as is recorded of their loop,
+/// partial results of their own, which are combined after it. In a parallel loop, a part of the
+/// iterations has them:
 ///
-///     for k in T.parallel(n):            for p in T.parallel(64):
-///       C[0] += A[k]              =>       C_rf[p] = sum of A over part p of n
-///                                        for g, p in T.grid(8, 8): C_rf_1[g] += C_rf[g * 8 + p]
-///                                        for g in 8: C[0] += C_rf_1[g]
+///     for i in T.parallel(640):       for part in T.parallel(64):
+///       S[0] = S[0] + A[i]        =>    s[part] = 0
+///                                       for k in range(10):
+///                                         s[part] = s[part] + A[part * 10 + k]
+///                                     for part in range(64):
+///                                       S[0] = S[0] + s[part]
 ///
-/// A loop over the threads of a block does so with partial results in shared memory, one a thread.
-/// How many there are depends on the program alone, so results do not depend on the number of
-/// threads. Throws a UserError for a reduction that has no such form, unless it is a sum of
-/// integers, which is made atomic later.
+/// The number of parts depends on the program alone; many are combined in groups first. Over the
+/// threads of a block, each has its own in shared memory. What stays recorded is updated atomically
+/// later: integers whose indices are read from memory where copies would cost more than the
+/// updates, or where the loop asks for it.
 Ptr<PrimFunc> parallel_reductions(const Ptr<PrimFunc>& func);
 
 }  // namespace loopsmith

@@ -186,6 +186,21 @@ std::optional<WarpGroup> warps_of(const ThreadReduction& reduction, int warp_siz
   return warp_group(all, warp_size);
 }
 
+Stmt in_one_block(const For& threads, Stmt body) {
+  const DataType type = threads.loop_var->dtype;
+  IterVar block = *threads.thread_binding;
+  block.var = var("block", type);
+  block.thread_tag = tag_of(ThreadAxis::block_x);
+  block.dom = nullptr;
+  return make(For{.loop_var = var("block", type),
+                  .min = int_imm(type, 0),
+                  .extent = int_imm(type, 1),
+                  .step = int_imm(type, 1),
+                  .kind = ForKind::thread_binding,
+                  .thread_binding = make(std::move(block)),
+                  .body = std::move(body)});
+}
+
 bool uses_any_of(const Ref& expr, const std::vector<Ptr<Var>>& variables) {
   return std::ranges::any_of(variables,
                              [&](const auto& each) { return uses_variable(expr, each); });

@@ -42,6 +42,10 @@ std::optional<ThreadReduction> find_thread_reduction(
 /// it goes through memory.
 std::optional<WarpGroup> warps_of(const ThreadReduction& reduction, int warp_size);
 
+/// A launch of one block, by threads like those of the loop: what is one launch has to be in one
+/// loop.
+Stmt in_one_block(const For& threads, Stmt body);
+
 /// True when `expr` uses one of the variables.
 bool uses_any_of(const Ref& expr, const std::vector<Ptr<Var>>& variables);
 

@@ -11,11 +11,8 @@
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/regroups.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/primitives/get_block.h"
-#include "loopsmith/schedule/primitives/get_loops.h"
-#include "loopsmith/schedule/primitives/reorder.h"
-#include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/thread_axes.h"
@@ -30,27 +27,51 @@ bool is_plain(const For& loop) {
   return is_const_int(loop.min, 0) && is_const_int(loop.step, 1);
 }
 
-/// The function with the loops of a block in the order spatial, threads, reduction, if that may be.
-Ptr<PrimFunc> with_threads_outside(const Ptr<PrimFunc>& func, const std::string& block_name) {
-  Schedule schedule(func, /*seed=*/1);
-  const auto block = get_block.attempt(schedule, block_name);
-  if (!block) return func;
-  const BlockRealize& realize = schedule.realize(*block);
-  std::vector<LoopRV> spatial, threads, serial;
-  bool is_inside = false;
-  for (const LoopRV handle : get_loops(schedule, *block)) {
-    const For& loop = schedule.get(handle);
-    const bool reduces = arith::is_reduction_loop(realize, loop.loop_var);
-    is_inside = is_inside || reduces;
-    if (!is_inside) continue;
-    const bool is_thread = is_thread_axis(thread_axis_of(loop));
-    (!reduces ? spatial : is_thread ? threads : serial).push_back(handle);
+/// The loops of a block, perfectly nested from the outermost that it reduces over, in the order
+/// spatial, threads, reduction, where their bounds let them. Updates that are made apart and
+/// combined have no order to keep.
+Ptr<PrimFunc> with_threads_outside(const Ptr<PrimFunc>& func, const ThreadReduction& reduction) {
+  const BlockRealize& realize = *reduction.realize;
+  std::vector<const For*> nest;  // The loops with nothing but each other around the block.
+  const auto find = [&](const auto& self, const Stmt& stmt) -> bool {
+    if (stmt.same_as(reduction.realize)) return true;
+    const auto* loop = stmt.as<For>();
+    if (!loop) return false;
+    nest.push_back(loop);
+    return self(self, loop->body);
+  };
+  const auto reduces = [&](const For* loop) {
+    return arith::is_reduction_loop(realize, loop->loop_var);
+  };
+  std::vector<const For*> outermost;
+  pre_order_visit(func->body, [&](const Ref& ref) {
+    const auto* loop = ref.as<For>();
+    nest.clear();
+    const bool is_it = loop && outermost.empty() && reduces(loop) && find(find, Stmt(loop));
+    if (is_it) outermost = nest;
+    return outermost.empty() && !is_expr(*ref.get());
+  });
+  nest = std::move(outermost);
+  const auto rank = [&](const For* loop) {
+    return !reduces(loop) ? 0 : is_thread_axis(thread_axis_of(*loop)) ? 1 : 2;
+  };
+  std::vector<const For*> order = nest;
+  std::ranges::stable_sort(order, {}, rank);
+  if (order == nest) return func;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    for (std::size_t j = i; j < order.size(); ++j) {
+      for (const Expr& bound : {order[i]->min, order[i]->extent, order[i]->step}) {
+        if (uses_variable(bound, order[j]->loop_var)) return func;
+      }
+    }
   }
-  std::vector<LoopRV> order = spatial;
-  order.insert(order.end(), threads.begin(), threads.end());
-  order.insert(order.end(), serial.begin(), serial.end());
-  const bool is_ordered = order.size() < 2 || reorder.attempt(schedule, order);
-  return is_ordered ? schedule.func() : func;
+  Stmt made = reduction.realize;
+  for (std::size_t i = order.size(); i-- > 0;) made = with_body(Stmt(order[i]), std::move(made));
+  Rewriter rewrite;
+  rewrite.on<For>([&](const For& loop) -> Stmt {
+    return &loop == nest[0] ? made : Stmt(rewrite.children(loop));
+  });
+  return rewrite.body_of(func);
 }
 
 /// Writes the reduction.
@@ -92,7 +113,8 @@ class ReductionWriter {
     for (const auto* buffers : {&all_, &own_}) {
       for (const Ptr<Buffer>& buffer : *buffers) result = allocated(buffer, std::move(result));
     }
-    return reduction_.is_in_launch ? result : in_one_block(std::move(result));
+    return reduction_.is_in_launch ? result
+                                   : in_one_block(*reduction_.threads[0], std::move(result));
   }
 
  private:
@@ -112,23 +134,6 @@ class ReductionWriter {
   void add_variable(const For& loop) {
     variables_.push_back(loop.loop_var);
     starts_[loop.loop_var] = loop.min;
-  }
-
-  /// What is one launch has to be in one loop.
-  Stmt in_one_block(Stmt body) const {
-    const For& threads = *reduction_.threads[0];
-    const DataType type = threads.loop_var->dtype;
-    IterVar block = *threads.thread_binding;
-    block.var = var("block", type);
-    block.thread_tag = tag_of(ThreadAxis::block_x);
-    block.dom = nullptr;
-    return make(For{.loop_var = var("block", type),
-                    .min = int_imm(type, 0),
-                    .extent = int_imm(type, 1),
-                    .step = int_imm(type, 1),
-                    .kind = ForKind::thread_binding,
-                    .thread_binding = make(std::move(block)),
-                    .body = std::move(body)});
   }
 
   void add_dimension(const For& loop) {
@@ -375,12 +380,28 @@ class ReductionWriter {
   Values spatial_;                   ///< What the predicate says of the results alone.
 };
 
+/// The loops inside without a record that they accumulate into the buffers together.
+Stmt without_records(const Stmt& stmt, const std::vector<Ptr<Buffer>>& buffers) {
+  Rewriter rewrite;
+  rewrite.on<For>([&](const For& node) -> Stmt {
+    const Ptr<For> loop = rewrite.children(node);
+    auto names = regrouped_names(*loop);
+    if (!names) return loop;
+    std::erase_if(*names, [&](const std::string& name) {
+      return std::ranges::any_of(buffers, [&](const auto& each) { return each->name == name; });
+    });
+    return make(with_regrouped(*loop, *names));
+  });
+  return rewrite(stmt);
+}
+
 /// The function with that reduction written out; null where it has another form.
 Ptr<PrimFunc> written_out(const Ptr<PrimFunc>& func, const std::string& block_name, int warp_size) {
-  const Ptr<PrimFunc> ordered = with_threads_outside(func, block_name);
-  auto reduction = find_thread_reduction(
-      ordered->body, [&](const std::string& name) { return name == block_name; });
+  const auto is_it = [&](const std::string& name) { return name == block_name; };
+  auto reduction = find_thread_reduction(func->body, is_it);
   if (!reduction) return nullptr;
+  const Ptr<PrimFunc> ordered = with_threads_outside(func, *reduction);
+  reduction = find_thread_reduction(ordered->body, is_it);
   const auto has_size = [](const Ptr<For>& loop) {
     return is_plain(*loop) && as_int(loop->extent) != nullptr;
   };
@@ -391,8 +412,10 @@ Ptr<PrimFunc> written_out(const Ptr<PrimFunc>& func, const std::string& block_na
   auto tuple = reduced_tuple_of(*reduction->realize);
   if (!tuple) return nullptr;
   const Ptr<For> outermost = reduction->threads[0];
-  const Stmt written = ReductionWriter(*std::move(reduction), *std::move(tuple), warp_size).write();
+  const std::vector<Ptr<Buffer>> results = tuple->results;
+  Stmt written = ReductionWriter(*std::move(reduction), *std::move(tuple), warp_size).write();
   if (!written) return nullptr;
+  written = without_records(written, results);
   Rewriter rewrite;
   rewrite.on<For>([&](const For& loop) -> Stmt {
     return &loop == outermost.get() ? written : Stmt(rewrite.children(loop));

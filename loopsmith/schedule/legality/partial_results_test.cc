@@ -138,7 +138,7 @@ for k in range(20):
 TEST(partial_results, are_fewer_where_they_are_large) {
   const auto count_of = [](int extent, int size, std::int64_t updates = 1) {
     const auto loop = for_loop(var("k"), 0, extent, no_op());
-    const Accumulator one{.buffer = decl_buffer({size}, f32, "C"),
+    const Accumulator one{.buffers = {decl_buffer({size}, f32, "C")},
                           .box = {arith::Interval{Expr(0), Expr(size - 1)}},
                           .updates = updates};
     return partial_result_count(*loop.as<For>(), {&one, 1});

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/legality/regroupings.h"
+
+#include "loopsmith/arith/regrouping.h"
+#include "loopsmith/ir/regroups.h"
+#include "loopsmith/schedule/legality/dependence_cache.h"
+#include "loopsmith/schedule/queries/changed_nests.h"
+#include "loopsmith/schedule/queries/path_condition.h"
+
+namespace loopsmith {
+namespace {
+
+/// The buffers that are allocated around a statement.
+std::vector<Ptr<Buffer>> allocated_around(const Schedule& schedule, NodeId node) {
+  std::vector<Ptr<Buffer>> found;
+  for (NodeId at = schedule.at(node).parent; at != no_node; at = schedule.at(at).parent) {
+    if (const auto* realize = schedule.as<BlockRealize>(at)) {
+      const auto& own = realize->block->alloc_buffers;
+      found.insert(found.end(), own.begin(), own.end());
+    } else if (const auto* declared = schedule.as<DeclBuffer>(at)) {
+      const auto* allocate = schedule.as<Allocate>(schedule.at(at).parent);
+      const bool is_own = allocate && allocate->buffer_var.same_as(declared->buffer->data);
+      if (is_own) found.push_back(declared->buffer);
+    }
+  }
+  return found;
+}
+
+/// What the loop is to record; null: nothing.
+Ref record_of(const Schedule& schedule, LoopRV handle) {
+  const For& loop = schedule.get(handle);
+  if (!runs_in_threads(loop) || !may_regroup(loop)) return {};
+  const NodeId node = schedule.node(handle);
+  const Regrouping found =
+      regrouping_of(loop, under_path_condition(schedule, whole_nest(schedule, node)),
+                    allocated_around(schedule, node));
+  if (found.ordered) return {};
+  std::vector<std::string> names;
+  for (const Ptr<Buffer>& buffer : found.buffers) names.push_back(buffer->name);
+  return with_regrouped(loop, names).annotations.get(regroups_key);
+}
+
+}  // namespace
+
+void record_regrouping(Schedule& schedule, LoopRV handle) {
+  const Ref record = record_of(schedule, handle);
+  if (!record.defined() && !schedule.get(handle).annotations.contains(regroups_key)) return;
+  For& loop = schedule.edit(handle);
+  loop.annotations = loop.annotations.with(regroups_key, record);
+}
+
+void renew_regroupings(Schedule& schedule) {
+  if (!schedule.has_concurrent_loops()) return;
+  std::vector<LoopRV> recorded;
+  each_changed_node(schedule, nullptr, [&](NodeId node) {
+    const auto* loop = schedule.at(node).is_concurrent ? schedule.as<For>(node) : nullptr;
+    if (loop && loop->annotations.contains(regroups_key)) {
+      recorded.push_back(schedule.loop_at(node));
+    }
+    return true;
+  });
+  for (const LoopRV loop : recorded) record_regrouping(schedule, loop);
+}
+
+}  // namespace loopsmith

@@ -5,6 +5,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/conjuncts.h"
+#include "loopsmith/arith/iter_map.h"
 #include "loopsmith/arith/trip_counts.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
@@ -46,6 +47,21 @@ Expr is_empty(std::span<const Expr> extents) {
   return result;
 }
 
+/// True where the reduction axes have other values in each iteration of the loops.
+bool are_told_together(const BlockRealize& realize, std::span<const For* const> loops) {
+  std::vector<Expr> values;
+  std::vector<Iterator> iterators;
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    if (is_reduction(*realize.block->iter_vars[i])) values.push_back(realize.iter_values[i]);
+  }
+  for (const For* loop : loops) {
+    if (!is_const_int(loop->step, 1)) return false;
+    iterators.push_back({.var = loop->loop_var, .min = loop->min, .extent = loop->extent});
+  }
+  Analyzer analyzer;
+  return detect_iter_map(values, iterators, {}, analyzer).is_injective;
+}
+
 /// True where the reduction axes are at their start in the first iteration of all loops, and in no
 /// other.
 bool starts_once(const BlockRealize& realize, std::span<const For* const> loops,
@@ -84,7 +100,7 @@ bool starts_once(const BlockRealize& realize, std::span<const For* const> loops,
       }
     }
   }
-  return told.size() == moving.size();
+  return told.size() == moving.size() || are_told_together(realize, moving);
 }
 
 }  // namespace
@@ -213,7 +229,19 @@ Stmt init_before(const BlockRealize& realize, std::span<const PathStep> path) {
     demand(step.condition);
   }
   demand(realize.predicate);
-  const Expr condition = init_condition(realize, reductions, ends);
+  // Where loops around move reduction axes, too, these have to be at their start.
+  BlockRealize inside = realize;
+  const Substitution first = first_values(reductions);
+  Analyzer analyzer;
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const IterVar& axis = *realize.block->iter_vars[i];
+    const Expr start = substitute(realize.iter_values[i], first);
+    if (!is_reduction(axis) || analyzer.can_prove_equal(start, axis.dom->min)) continue;
+    if (free_variables(start).empty()) return nullptr;
+    predicate = predicate && start == axis.dom->min;
+    inside.iter_values[i] = analyzer.simplify(realize.iter_values[i] - start + axis.dom->min);
+  }
+  const Expr condition = init_condition(inside, reductions, ends);
   if (!condition.defined() || uses_any(condition, reduced)) return nullptr;
   Stmt nest = init_block(realize, predicate && condition);
   for (std::size_t i = others.size(); i-- > 0;) {
@@ -227,14 +255,20 @@ Stmt init_before(const BlockRealize& realize, std::span<const PathStep> path) {
 
 std::optional<std::size_t> init_place(const BlockRealize& realize, std::span<const PathStep> path,
                                       std::size_t regrouping) {
-  for (std::size_t i = 0; i < regrouping; ++i) {
-    if (!path[i].loop || !is_reduction_loop(realize, path[i].loop->loop_var)) continue;
-    const auto between = path.subspan(i, regrouping - i);
-    const bool are_loops =
-        std::ranges::all_of(between, [](const PathStep& step) { return step.loop != nullptr; });
-    return are_loops ? std::optional(i) : std::nullopt;
+  const auto is_spatial = [&](const PathStep& step) {
+    for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+      const bool reduces = is_reduction(*realize.block->iter_vars[i]);
+      if (!reduces && uses_variable(realize.iter_values[i], step.loop->loop_var)) return true;
+    }
+    return false;
+  };
+  std::size_t place = regrouping;
+  for (std::size_t i = regrouping; i-- > 0 && path[i].loop;) {
+    if (!is_reduction_loop(realize, path[i].loop->loop_var)) continue;
+    if (is_spatial(path[i])) break;
+    place = i;
   }
-  return regrouping;
+  return place;
 }
 
 Stmt init_block(const BlockRealize& realize, Expr predicate) {

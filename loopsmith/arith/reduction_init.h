@@ -49,8 +49,8 @@ Stmt init_before(const BlockRealize& realize, std::span<const PathStep> path);
 bool have_own_elements(const BlockRealize& realize, std::span<const PathStep> path);
 
 /// Where on the way to a block its init goes when the loop at place `regrouping` accumulates its
-/// updates apart: before that one, or before the outermost loop that binds a reduction axis.
-/// Nullopt where more than loops stand between the two.
+/// updates apart: before that one, or before the outermost loop that binds reduction axes, if
+/// nothing but loops stands between, and those that bind reduction axes bind no others.
 std::optional<std::size_t> init_place(const BlockRealize& realize, std::span<const PathStep> path,
                                       std::size_t regrouping);
 

@@ -210,6 +210,40 @@ TEST(parallel_reductions, takes_few_iterations_that_are_much_work) {
   EXPECT_NE(script(func).find("T.parallel(8,"), std::string::npos) << script(func);
 }
 
+TEST(parallel_reductions, takes_loops_that_are_fused) {
+  const auto func = checked(reduction(R"(A: T.Buffer((30, 20), "float32"),
+         C: T.Buffer((1,), "float32"))",
+                                      R"(
+    for ik in T.parallel(600):
+)",
+                                      R"(        with T.block("C"):
+            vi = T.axis.reduce(30, ik // 20)
+            vk = T.axis.reduce(20, ik % 20)
+            with T.init():
+                C[0] = T.float32(0)
+            C[0] = C[0] + A[vi, vk]
+)"));
+  EXPECT_EQ(count_parallel(func), 1);
+}
+
+TEST(parallel_reductions, starts_where_loops_around_do) {
+  const auto func = checked(reduction(R"(A: T.Buffer((3, 4, 64), "float32"),
+         C: T.Buffer((3,), "float32"))",
+                                      R"(
+    for ij in range(12):
+        for k in T.parallel(64):
+)",
+                                      R"(            with T.block("C"):
+                vi = T.axis.spatial(3, ij // 4)
+                vj = T.axis.reduce(4, ij % 4)
+                vk = T.axis.reduce(64, k)
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vj, vk]
+)"));
+  EXPECT_EQ(count_parallel(func), 1);
+}
+
 TEST(parallel_reductions, leaves_little_work_serial) {
   const auto func = checked(reduction(R"(A: T.Buffer((9,), "float32"),
          C: T.Buffer((1,), "float32"))",

@@ -54,12 +54,12 @@ constexpr Pass lowering[] = {
     {"fix_vscale", run_with<&LowerOptions::vector_bits, fix_vscale>, Form::scheduled},
     // Before anything asks for threads.
     {"loops_of_launches", run<loops_of_launches>, Form::scheduled},
-    // Of programs that come with loops in threads: all others rest on what is recorded.
-    {"record_regroupings", run<record_regroupings>, Form::scheduled},
     // Early: what is one statement now may become several, or none.
     {"mark_stages", run<mark_stages>, Form::scheduled},
     // While blocks say what a reduction combines, and how. Threads before others.
     {"thread_reductions", run_with<&LowerOptions::warp_size, thread_reductions>, Form::scheduled},
+    // Of programs that come with loops in threads; what follows rests on what is recorded.
+    {"record_regroupings", run<record_regroupings>, Form::scheduled},
     {"lower_init", run<lower_init>, Form::no_init},
     // While blocks say which region a view is of.
     {"lower_match_buffer", run<lower_match_buffer>, Form::no_views},

@@ -27,9 +27,10 @@ std::vector<Ptr<Buffer>> allocated_around(const Schedule& schedule, NodeId node)
 }
 
 /// What the loop is to record; null: nothing.
-Ref record_of(const Schedule& schedule, LoopRV handle) {
+Ref record_of(const Schedule& schedule, LoopRV handle, bool is_independent) {
   const For& loop = schedule.get(handle);
   if (!runs_in_threads(loop) || !may_regroup(loop)) return {};
+  if (is_independent) return with_regrouped(loop, {}).annotations.get(regroups_key);
   const NodeId node = schedule.node(handle);
   const Regrouping found =
       regrouping_of(loop, under_path_condition(schedule, whole_nest(schedule, node)),
@@ -40,13 +41,17 @@ Ref record_of(const Schedule& schedule, LoopRV handle) {
   return with_regrouped(loop, names).annotations.get(regroups_key);
 }
 
-}  // namespace
-
-void record_regrouping(Schedule& schedule, LoopRV handle) {
-  const Ref record = record_of(schedule, handle);
+void record(Schedule& schedule, LoopRV handle, bool is_independent) {
+  const Ref record = record_of(schedule, handle, is_independent);
   if (!record.defined() && !schedule.get(handle).annotations.contains(regroups_key)) return;
   For& loop = schedule.edit(handle);
   loop.annotations = loop.annotations.with(regroups_key, record);
+}
+
+}  // namespace
+
+void record_regrouping(Schedule& schedule, LoopRV loop) {
+  record(schedule, loop, schedule.known_facts().has_independent_iterations(loop));
 }
 
 void renew_regroupings(Schedule& schedule) {
@@ -59,7 +64,7 @@ void renew_regroupings(Schedule& schedule) {
     }
     return true;
   });
-  for (const LoopRV loop : recorded) record_regrouping(schedule, loop);
+  for (const LoopRV loop : recorded) record(schedule, loop, /*is_independent=*/false);
 }
 
 }  // namespace loopsmith

@@ -255,6 +255,31 @@ class InitsFirst {
   bool are_first_ = true;
 };
 
+/// True when lowering can make the updates of each part, or thread, apart.
+bool has_parts(const For& loop, const Stmt& nest, const Candidate& candidate) {
+  if (is_block_axis(thread_axis_of(loop))) return false;  // Blocks do not wait for each other.
+  if (!candidate.buffer->dtype.is_scalar()) return false;
+  auto found = accumulators_of(loop, {&candidate.buffer, 1}, nest);
+  if (!found && candidate.tuple.size() > 1) found = accumulators_of(loop, candidate.tuple, nest);
+  if (!found || loop.kind == ForKind::thread_binding) return found.has_value();
+  const MemoryScope scope = memory_scope(*candidate.buffer);
+  const bool is_plain = scope == MemoryScope::global || scope == MemoryScope::local;
+  return is_plain && partial_result_count(loop, *found) > 0;
+}
+
+bool starts_first(const For& loop, const Stmt& nest, const Candidate& candidate,
+                  Dependences& dependences) {
+  return !candidate.has_other_name && InitsFirst(loop, candidate.buffer, dependences).hold(nest);
+}
+
+void add(Regrouping& result, const Ptr<Buffer>& buffer, bool is_free) {
+  if (is_free) {
+    result.buffers.push_back(buffer);
+  } else if (!result.ordered) {
+    result.ordered = buffer;
+  }
+}
+
 }  // namespace
 
 bool may_regroup(const For& loop) {
@@ -273,7 +298,22 @@ bool has_fitting_record(const For& loop) {
   });
 }
 
-Regrouping regrouping_of(const For& loop, const Stmt& nest, std::span<const Ptr<Buffer>> local) {
+Regrouping regrouping_of(const For& loop, const Stmt& nest, std::span<const Ptr<Buffer>> shared) {
+  const std::vector<Candidate> candidates = CandidateSearch(loop).run();
+  Dependences dependences(nest);
+  Regrouping result;
+  for (const Ptr<Buffer>& buffer : shared) {
+    const auto candidate = std::ranges::find_if(
+        candidates, [&](const Candidate& each) { return each.buffer.same_as(buffer); });
+    const bool is_free = candidate != candidates.end() &&
+                         (updates_are_atomic(loop, buffer) || has_parts(loop, nest, *candidate));
+    add(result, buffer, is_free && starts_first(loop, nest, *candidate, dependences));
+  }
+  return result;
+}
+
+Regrouping regrouping_on_trust(const For& loop, const Stmt& nest,
+                               std::span<const Ptr<Buffer>> local) {
   std::vector<Candidate> candidates = CandidateSearch(loop).run();
   if (candidates.empty()) return {};
   Dependences dependences(nest, {.local_buffers = Buffers(local.begin(), local.end())});
@@ -298,15 +338,8 @@ Regrouping regrouping_of(const For& loop, const Stmt& nest, std::span<const Ptr<
     const bool is_certain =
         answer || each.has_common_element || (is_atomic && !is_among(local, each.buffer));
     if (!is_certain) continue;
-    const bool has_parts = accumulators_of(loop, {&each.buffer, 1}, nest) ||
-                           (each.tuple.size() > 1 && accumulators_of(loop, each.tuple, nest));
-    const bool is_free = (has_parts || is_atomic) && !each.has_other_name &&
-                         InitsFirst(loop, each.buffer, dependences).hold(nest);
-    if (is_free) {
-      result.buffers.push_back(each.buffer);
-    } else if (!result.ordered) {
-      result.ordered = each.buffer;
-    }
+    add(result, each.buffer,
+        (is_atomic || has_parts(loop, nest, each)) && starts_first(loop, nest, each, dependences));
   }
   return result;
 }

@@ -24,9 +24,14 @@ struct Regrouping {
   Ptr<Buffer> ordered = {};
 };
 
-/// `nest` is the loop inside of what stands around it; `local` are buffers that the function
-/// allocates around the loop. What nothing is known of, as of indices that are read from memory, is
-/// taken to be as whoever runs the iterations at once says.
-Regrouping regrouping_of(const For& loop, const Stmt& nest, std::span<const Ptr<Buffer>> local);
+/// Of `shared`, the buffers over which iterations of the loop conflict, and by accumulating alone.
+/// `nest` is the loop inside of what stands around it; its kind and annotations say how it runs.
+Regrouping regrouping_of(const For& loop, const Stmt& nest, std::span<const Ptr<Buffer>> shared);
+
+/// The same of a loop in a program that nobody has proved anything of; `local` are buffers that the
+/// function allocates around the loop. What nothing is known of, as of indices that are read from
+/// memory, is taken to be as whoever runs the iterations at once says.
+Regrouping regrouping_on_trust(const For& loop, const Stmt& nest,
+                               std::span<const Ptr<Buffer>> local);
 
 }  // namespace loopsmith

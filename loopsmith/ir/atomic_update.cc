@@ -2,6 +2,7 @@
 #include "loopsmith/ir/atomic_update.h"
 
 #include "loopsmith/ir/accumulation.h"
+#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 
@@ -42,7 +43,8 @@ std::optional<AtomicUpdate> atomic_update_in(const For& loop, const BufferStore&
 }
 
 bool updates_are_atomic(const For& loop, const Ptr<Buffer>& buffer) {
-  bool all = true;
+  const MemoryScope scope = memory_scope(*buffer);
+  bool all = is_global(scope) || is_shared_by_threads(scope);
   std::vector<Stmt> open{loop.body};
   while (all && !open.empty()) {
     const Stmt stmt = open.back();

@@ -23,7 +23,8 @@ std::optional<AtomicUpdate> atomic_update_of(const BufferStore& store);
 /// The same in iterations of a loop: one that rounds only where the loop asks for atomic updates.
 std::optional<AtomicUpdate> atomic_update_in(const For& loop, const BufferStore& store);
 
-/// True when all that stores to the buffer in the loop, but for inits of blocks, are such updates.
+/// True when all that stores to the buffer in the loop, but for inits of blocks, are such updates,
+/// of memory that threads share.
 bool updates_are_atomic(const For& loop, const Ptr<Buffer>& buffer);
 
 }  // namespace loopsmith

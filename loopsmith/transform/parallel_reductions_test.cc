@@ -274,7 +274,8 @@ TEST(parallel_reductions, refuses_what_has_no_partial_results) {
   EXPECT_EQ(
       error.substr(0, error.find(" loop\n")),
       "parallel loop k is a reduction without partial results: how its iterations update C is "
-      "no known reducer, or they use it otherwise\n  hint: rfactor the reduction, then "
+      "no known reducer, they use it otherwise, or its parts would be too large\n  hint: rfactor "
+      "the reduction, then "
       "parallelize the new");
 }
 

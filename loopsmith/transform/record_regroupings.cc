@@ -34,7 +34,7 @@ Ptr<PrimFunc> record_regroupings(const Ptr<PrimFunc>& func) {
   };
   each_loop_alone(func->body, is_open, [&](const For& loop, const Stmt& nest) {
     if (found.empty()) allocated = allocated_buffers(func->body);
-    found.emplace(loop.loop_var.get(), regrouping_of(loop, nest, allocated));
+    found.emplace(loop.loop_var.get(), regrouping_on_trust(loop, nest, allocated));
   });
   if (found.empty()) return func;
 
@@ -48,7 +48,7 @@ Ptr<PrimFunc> record_regroupings(const Ptr<PrimFunc>& func) {
       require(!drives_reduction(node), ErrorKind::lower, "parallel_reduction_has_parts",
               hint("rfactor the reduction, then parallelize the new loop"), node.span,
               "parallel loop {} is a reduction without partial results: how its iterations update "
-              "{} is no known reducer, or they use it otherwise",
+              "{} is no known reducer, they use it otherwise, or its parts would be too large",
               node.loop_var->name, ordered->name);
       if (node.kind != ForKind::parallel) return loop;
       For serial = *loop;

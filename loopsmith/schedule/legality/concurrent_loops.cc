@@ -8,15 +8,12 @@
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/legality/atomic_updates.h"
-#include "loopsmith/schedule/legality/partial_results.h"
 #include "loopsmith/schedule/legality/private_memory.h"
-#include "loopsmith/schedule/legality/reduction_fission.h"
+#include "loopsmith/schedule/legality/regroupings.h"
 #include "loopsmith/schedule/legality/shared_tiles.h"
 #include "loopsmith/schedule/primitives/decompose_reduction.h"
 #include "loopsmith/schedule/primitives/fuse.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
-#include "loopsmith/schedule/primitives/split.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/changed_accesses.h"
 #include "loopsmith/schedule/queries/changed_nests.h"
@@ -32,12 +29,6 @@ void each_concurrent_loop(const Schedule& schedule, const Schedule* snapshot, Vi
   each_changed_node(schedule, snapshot, [&](NodeId node) {
     return !schedule.at(node).is_concurrent || visit(schedule.loop_at(node));
   });
-}
-
-Concurrency how_of(const For& loop) {
-  if (loop.kind == ForKind::vectorized) return Concurrency::in_lanes;
-  if (loop.kind == ForKind::parallel) return Concurrency::in_threads;
-  return concurrency_of_axis(thread_axis_of(loop));
 }
 
 std::string_view word_of(const For& loop) {
@@ -69,7 +60,7 @@ bool has_fixed_extents(const Schedule& before, const Step& step) {
 /// results, these depend on the loops and blocks inside, and are asked for again.
 bool leaves_iterations(const Schedule& before, const Schedule& after, LoopRV loop) {
   if (after.steps().size() != before.steps().size() + 1) return false;  // No step as yet.
-  const Concurrency how = how_of(after.get(loop));
+  const Concurrency how = concurrency_of(after.get(loop));
   const bool may_have_parts =
       how == Concurrency::in_threads ||
       (how == Concurrency::in_block_threads && drives_reduction(after, loop));
@@ -95,7 +86,7 @@ bool leaves_iterations(const Schedule& before, const Schedule& after, LoopRV loo
 /// each access finds what it found. What is beside the block stays as it was.
 bool block_leaves_iterations(const Schedule& before, const Schedule& after, LoopRV loop,
                              LoopRV enclosed) {
-  const Concurrency how = how_of(after.get(loop));
+  const Concurrency how = concurrency_of(after.get(loop));
   const bool may_have_parts =
       how == Concurrency::in_threads ||
       (how == Concurrency::in_block_threads && drives_reduction(after, loop));
@@ -172,11 +163,11 @@ std::optional<Refusal> sharing_conflict_of(const Schedule& schedule, LoopRV hand
 std::optional<Refusal> order_conflict_of(const Schedule& schedule, LoopRV handle,
                                          OwnMemory& memory) {
   const For& loop = schedule.get(handle);
-  const Concurrency how = how_of(loop);
+  const Concurrency how = concurrency_of(loop);
   CarriedDependences carries = carried_by(schedule, handle, how, memory);
   schedule.known_facts().set_independent_iterations(handle, carries.verdict.is_proved());
   if (carries.verdict.is_proved()) return {};
-  if (carries.is_reduction && may_reduce_concurrently(schedule, handle, how, carries)) return {};
+  if (carries.is_reduction && may_reduce_concurrently(schedule, handle, loop)) return {};
   std::vector<Argument> subjects{Argument(loop.loop_var->name), Argument(word_of(loop))};
   if (carries.verdict.kind == OrderAnswer::Kind::unknown) {
     subjects.emplace_back(carries.verdict.why);
@@ -204,20 +195,9 @@ bool had_conflict(const Schedule& before, LoopRV loop, ConflictOf& conflict_of) 
 /// True when iterations of the loop conflict over more buffers than before. (A buffer that a step
 /// puts in the place of another one takes over its conflict.)
 bool conflicts_anew(const Schedule& before, const Schedule& after, LoopRV loop) {
-  const Concurrency how = how_of(after.get(loop));
+  const Concurrency how = concurrency_of(after.get(loop));
   return conflicting_buffers(after, loop, how).size() >
          conflicting_buffers(before, loop, how).size();
-}
-
-/// How rfactor would give a loop partial results; null where it could not, or where what it reduces
-/// has no init: lowering sees to such accumulations otherwise.
-std::optional<RfactorPlan> factored(const Schedule& schedule, LoopRV loop) {
-  const auto blocks = child_blocks(schedule, schedule.node(loop));
-  const auto starts = [&](BlockRV block) { return schedule.get(block).init.defined(); };
-  if (!std::ranges::all_of(blocks, starts)) return {};
-  auto plan = rfactor.planned(schedule, {.loop = loop});
-  auto* parts = std::get_if<RfactorPlan>(&plan);
-  return parts ? std::optional(std::move(*parts)) : std::nullopt;
 }
 
 }  // namespace
@@ -244,40 +224,6 @@ bool drives_reduction(const Schedule& schedule, LoopRV loop) {
   });
 }
 
-bool has_partial_results(const Schedule& schedule, LoopRV loop, Concurrency how) {
-  if (how == Concurrency::in_lanes) return true;  // One a lane, combined at the end.
-  // Blocks do not wait for each other.
-  if (how == Concurrency::in_blocks) return false;
-  if (schedule.get(loop).kind != ForKind::serial) {
-    Schedule as_serial = schedule.snapshot();
-    as_serial.set_kind(loop, ForKind::serial);
-    return has_partial_results(as_serial, loop, how);
-  }
-  if (how == Concurrency::in_threads) {
-    // Each thread has a part of the loop.
-    Schedule in_parts = schedule.snapshot();
-    auto cut = plan_split(in_parts, {.loop = loop, .factors = {Factor(infer), Factor(2)}});
-    if (!std::holds_alternative<SplitPlan>(cut)) return false;
-    loop = commit_split(in_parts, std::get<SplitPlan>(std::move(cut)))[0];
-    return factored(in_parts, loop).has_value();
-  }
-  if (const auto apart = with_reduction_split_off(schedule, loop)) {
-    return has_partial_results(*apart, loop, how);
-  }
-  const auto parts = factored(schedule, loop);
-  return parts && std::ranges::none_of(parts->reduction.buffers, [&](const auto& result) {
-           return how == Concurrency::in_block_threads &&
-                  is_private_to_iteration(how, memory_scope(*result));
-         });
-}
-
-bool may_reduce_concurrently(const Schedule& schedule, LoopRV loop, Concurrency how,
-                             const CarriedDependences& carries) {
-  return has_partial_results(schedule, loop, how) ||
-         (how == Concurrency::in_threads && accumulator_is_private(schedule, loop, carries.own)) ||
-         updates_atomically(schedule, loop);
-}
-
 std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedule& after,
                                             std::optional<LoopRV> enclosed) {
   std::optional<Refusal> refusal;
@@ -290,7 +236,7 @@ std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedu
   const auto keeps_order = [&](LoopRV loop) {
     return leaves_iterations(before, after, loop) ||
            (before.known_facts().has_independent_iterations(loop) &&
-            stays_independent(after, loop, how_of(after.get(loop)), memory, changed()));
+            stays_independent(after, loop, concurrency_of(after.get(loop)), memory, changed()));
   };
   const auto keeps_sharing = [&](LoopRV loop) {
     return loops_of_its_axis(after, loop).empty() || leaves_fill(after, loop, changed());
@@ -317,7 +263,7 @@ std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedu
         // Of what the step left alone, the exact check may know less than what was known before.
         const bool is_elsewhere =
             is_of_order && is_old && before.known_facts().has_independent_iterations(loop) &&
-            !conflicts_in_changed(after, loop, how_of(after.get(loop)), changed());
+            !conflicts_in_changed(after, loop, concurrency_of(after.get(loop)), changed());
         if (is_elsewhere) {
           after.known_facts().set_independent_iterations(loop, true);
           continue;
@@ -345,10 +291,10 @@ std::optional<Refusal> refuse_lost_reductions(const Schedule& described,
   });
   each_concurrent_loop(implemented, &described, [&](LoopRV loop) {
     if (std::ranges::find(known, loop) == known.end()) return true;
-    const Concurrency how = how_of(described.get(loop));
+    const Concurrency how = concurrency_of(described.get(loop));
     const CarriedDependences carries = carried_by(described, loop, how);
     const bool is_combined =
-        carries.is_reduction && may_reduce_concurrently(described, loop, how, carries);
+        carries.is_reduction && may_reduce_concurrently(described, loop, described.get(loop));
     if (is_combined) refusal = order_conflict_of(implemented, loop, memory);
     return !refusal;
   });

@@ -14,15 +14,6 @@ struct RfactorPlan;
 /// True where a reduction has the loop for one of its axes: what `rfactor` takes.
 bool drives_reduction(const Schedule& schedule, LoopRV loop);
 
-/// True when lowering can give a reduction over a loop partial results, so that its iterations may
-/// run concurrently.
-bool has_partial_results(const Schedule& schedule, LoopRV loop, Concurrency how);
-
-/// True when the reduction that a loop carries may run concurrently: with partial results, or by
-/// atomic updates.
-bool may_reduce_concurrently(const Schedule& schedule, LoopRV loop, Concurrency how,
-                             const CarriedDependences& carries);
-
 /// Refuses partial results that are read as results, or that an init would come between.
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, RfactorPlan& plan);
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/legality/order_answer.h"
 
+#include "loopsmith/ir/thread_axis.h"
+
 namespace loopsmith {
 
-Concurrency concurrency_of_axis(ThreadAxis axis) {
+Concurrency concurrency_of(const For& loop) {
+  if (loop.kind == ForKind::vectorized) return Concurrency::in_lanes;
+  const ThreadAxis axis = thread_axis_of(loop);
   if (is_block_axis(axis)) return Concurrency::in_blocks;
   return is_thread_axis(axis) ? Concurrency::in_block_threads : Concurrency::in_threads;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "loopsmith/ir/memory_scope.h"
+#include "loopsmith/ir/stmt.h"
 #include "loopsmith/schedule/refusal.h"
 
 namespace loopsmith {
@@ -37,8 +38,8 @@ enum class Concurrency {
   in_block_threads,  ///< In any order, by the threads of a block: each has its own local memory.
 };
 
-/// How the iterations of a loop bound to a thread axis run.
-Concurrency concurrency_of_axis(ThreadAxis axis);
+/// How the iterations of a loop run that runs them at once.
+Concurrency concurrency_of(const For& loop);
 /// True when memory of that scope is private to each iteration of such a loop.
 bool is_private_to_iteration(Concurrency how, MemoryScope scope);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loopsmith/schedule/legality/partial_results.h"
+#include "loopsmith/schedule/legality/regroupings.h"
 
 #include <gtest/gtest.h>
 

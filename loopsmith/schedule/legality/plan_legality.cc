@@ -7,14 +7,13 @@
 #include "loopsmith/ir/live_values.h"
 #include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/schedule/legality/atomic_updates.h"
 #include "loopsmith/schedule/legality/common_updates.h"
 #include "loopsmith/schedule/legality/concurrent_loops.h"
 #include "loopsmith/schedule/legality/dependence_cache.h"
-#include "loopsmith/schedule/legality/partial_results.h"
 #include "loopsmith/schedule/legality/private_memory.h"
 #include "loopsmith/schedule/legality/reassociation.h"
 #include "loopsmith/schedule/legality/recurrence_inputs.h"
+#include "loopsmith/schedule/legality/regroupings.h"
 #include "loopsmith/schedule/legality/shared_tiles.h"
 #include "loopsmith/schedule/legality/statement_order.h"
 #include "loopsmith/schedule/queries/analysis.h"
@@ -333,18 +332,9 @@ bool is_over_parts(const Schedule& schedule, LoopRV loop) {
   return false;
 }
 
-/// How the iterations would run.
-Concurrency concurrency_of(const LoopKindPlan& plan) {
-  if (plan.kind == ForKind::parallel) return Concurrency::in_threads;
-  if (plan.kind == ForKind::vectorized) return Concurrency::in_lanes;
-  return concurrency_of_axis(thread_axis_of(plan.thread_axis));
-}
-
 std::optional<Refusal> refuse_as_written(const Schedule& schedule, LoopKindPlan& plan) {
-  if (plan.is_atomic && !updates_atomically(schedule, plan.loop, /*is_requested=*/true)) {
-    return Refusal{&updates_can_be_atomic, {Argument(plan.loop)}};
-  }
-  const Concurrency how = concurrency_of(plan);
+  const For planned = planned_loop(schedule, plan);
+  const Concurrency how = concurrency_of(planned);
   // Lanes around it were in step with its iterations.
   if (is_in_lanes(schedule, plan.loop)) {
     Schedule after = schedule.snapshot();
@@ -353,10 +343,16 @@ std::optional<Refusal> refuse_as_written(const Schedule& schedule, LoopKindPlan&
   }
   CarriedDependences carries = carried_by(schedule, plan.loop, how);
   plan.has_independent_iterations = carries.verdict.is_proved();
+  const bool has_others =
+      plan.is_atomic &&
+      (carries.verdict.is_proved() ||
+       (carries.is_reduction && !updates_atomically(schedule, plan.loop, planned)));
+  if (has_others) return Refusal{&updates_can_be_atomic, {Argument(plan.loop)}};
   if (carries.verdict.is_proved()) return {};
   if (carries.is_reduction) {
-    if (!may_reduce_concurrently(schedule, plan.loop, how, carries)) {
-      if (auto refusal = refuse_reads_of_results(schedule, plan.loop)) return refusal;
+    if (!may_reduce_concurrently(schedule, plan.loop, planned)) {
+      const auto shared = conflicting_buffers(schedule, plan.loop, how);
+      if (auto refusal = refuse_own_reads(schedule, plan.loop, shared)) return refusal;
       const bool is_axis = drives_reduction(schedule, plan.loop);
       return changed_results(is_axis ? loop_is_reduction : updates_meet, {Argument(plan.loop)},
                              std::move(carries.verdict.witness));

@@ -1,9 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// What loops record of the accumulations that their iterations make together, see regroups.h.
+// Accumulations that iterations of a loop make together: whether they may run at once, and what the
+// loop records of them for lowering, see regroups.h.
 #pragma once
-#include "loopsmith/schedule/schedule.h"
+#include <optional>
+#include <vector>
+
+#include "loopsmith/schedule/legality/legality.h"
 
 namespace loopsmith {
+
+/// The buffers into which iterations of a loop, which conflict over accumulations alone, accumulate
+/// together: in any order and in any groups. Nullopt where they have to keep their order. `planned`
+/// is the loop with the kind and the annotations that it is to have.
+///
+/// Lowering makes partial results, or atomic updates, of just these.
+std::optional<std::vector<Ptr<Buffer>>> regrouped_by(const Schedule& schedule, LoopRV loop,
+                                                     const For& planned);
+
+/// True when iterations of a loop, which conflict over accumulations alone, may run at once: lanes
+/// combine theirs at the end.
+bool may_reduce_concurrently(const Schedule& schedule, LoopRV loop, const For& planned);
+
+/// True when all these accumulations are atomic updates.
+bool updates_atomically(const Schedule& schedule, LoopRV loop, const For& planned);
 
 /// Records it on a loop whose kind a step has set.
 void record_regrouping(Schedule& schedule, LoopRV loop);

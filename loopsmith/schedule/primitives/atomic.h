@@ -17,8 +17,6 @@ inline constexpr const Condition* atomic_conditions[] = {
 Planned<LoopKindPlan> plan_atomic(const Schedule& schedule, const AtomicArguments& arguments);
 
 /// for i in n: H[A[i]] += 1    =>    for i in parallel(n): H[A[i]] += 1, atomically
-Nothing commit_atomic(Schedule& schedule, LoopKindPlan&& plan);
-
 inline constexpr Primitive atomic(PrimitiveDefinition{
     .name = "atomic",
     .past = "parallelized with atomic updates",
@@ -26,7 +24,7 @@ inline constexpr Primitive atomic(PrimitiveDefinition{
            "have in common atomically, without copies of their own.",
     .conditions = atomic_conditions,
     .plan = plan_atomic,
-    .commit = commit_atomic,
+    .commit = commit_loop_kind,
 });
 
 }  // namespace loopsmith

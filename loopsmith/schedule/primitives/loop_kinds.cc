@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/ir/accumulation.h"
+#include "loopsmith/ir/atomics.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/parallel_condition.h"
 #include "loopsmith/ir/walk.h"
@@ -92,21 +93,31 @@ Planned<LoopKindPlan> plan_bind(const Schedule& schedule, const BindArguments& a
                               arguments.thread_axis});
 }
 
-Nothing commit_loop_kind(Schedule& schedule, LoopKindPlan&& plan) {
-  Ptr<IterVar> binding;
+For planned_loop(const Schedule& schedule, const LoopKindPlan& plan) {
+  For loop = schedule.get(plan.loop);
+  loop.kind = plan.kind;
+  loop.thread_binding = nullptr;
   if (plan.kind == ForKind::thread_binding) {
-    const DataType type = schedule.get(plan.loop).loop_var->dtype;
-    binding = make(IterVar{.var = var(plan.thread_axis, type),
-                           .iter_type = IterType::thread_index,
-                           .thread_tag = plan.thread_axis});
+    loop.thread_binding = make(IterVar{.var = var(plan.thread_axis, loop.loop_var->dtype),
+                                       .iter_type = IterType::thread_index,
+                                       .thread_tag = plan.thread_axis});
   }
-  if (plan.selects) write_selections(schedule, schedule.node(plan.loop));
-  DependenceUpdate known(schedule, schedule.node(plan.loop));
-  For& loop = schedule.set_kind(plan.loop, plan.kind, std::move(binding));
-  loop.span = schedule.span_from(loop.span);
   if (plan.condition.defined()) {
     loop.annotations = loop.annotations.with(std::string(parallel_if_key), plan.condition);
   }
+  if (plan.is_atomic) {
+    loop.annotations = loop.annotations.with(std::string(atomic_updates_key), Expr(1));
+  }
+  return loop;
+}
+
+Nothing commit_loop_kind(Schedule& schedule, LoopKindPlan&& plan) {
+  if (plan.selects) write_selections(schedule, schedule.node(plan.loop));
+  DependenceUpdate known(schedule, schedule.node(plan.loop));
+  For planned = planned_loop(schedule, plan);
+  For& loop = schedule.set_kind(plan.loop, plan.kind, std::move(planned.thread_binding));
+  loop.annotations = std::move(planned.annotations);
+  loop.span = schedule.span_from(loop.span);
   schedule.known_facts().set_independent_iterations(plan.loop, plan.has_independent_iterations);
   if (plan.kind != ForKind::unrolled) known.forget_lanes();
   known.keep();

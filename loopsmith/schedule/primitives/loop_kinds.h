@@ -92,6 +92,8 @@ Planned<LoopKindPlan> plan_parallel(const Schedule& schedule, const ParallelArgu
 Planned<LoopKindPlan> plan_vectorize(const Schedule& schedule, const LoopKindArguments& arguments);
 Planned<LoopKindPlan> plan_unroll(const Schedule& schedule, const UnrollArguments& arguments);
 Planned<LoopKindPlan> plan_bind(const Schedule& schedule, const BindArguments& arguments);
+/// The loop with the kind and the annotations that it is to have.
+For planned_loop(const Schedule& schedule, const LoopKindPlan& plan);
 Nothing commit_loop_kind(Schedule& schedule, LoopKindPlan&& plan);
 
 /// Writes branches inside a node that are updates, `if e > x: x = e`, as such. False: there is

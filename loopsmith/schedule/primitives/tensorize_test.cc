@@ -257,11 +257,9 @@ TEST(tensorize, leaves_loops_that_run_at_once_right) {
       "is parallel, would depend on each other is unknown, as index 1 of C is not quasi-affine: "
       "a vector in a view");
   EXPECT_EQ(refused(2, [](Schedule& sch, LoopRV loop) { bind(sch, loop, "threadIdx.x"); }),
-            "step_keeps_results: tensorize: results would change: iterations of loop k_0, which is "
-            "threadIdx.x, "
-            "would depend on each other: iteration i=0, j_0=0, "
-            "k_0=0, j_1_init=0 writes C[0, 0], iteration i=0, j_0=0, k_0=1, j_1=0, k_1=0 reads "
-            "it");
+            "step_keeps_results: tensorize: results may change: whether iterations of loop k_0, "
+            "which is threadIdx.x, would depend on each other is unknown, as index 1 of C is not "
+            "quasi-affine: a vector in a view");
 }
 
 TEST(tensorize, says_how_a_tile_differs) {

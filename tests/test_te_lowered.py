@@ -190,19 +190,20 @@ LOWERED = {
     "parallel": """
         A_1 = T.decl_buffer((1048576,), data=A.data)
         for i in range(1024):
-            B_rf = T.decl_buffer((64,))
-            B_rf_1 = T.decl_buffer((8,))
-            for ax0_1 in T.parallel(64):
-                B_rf[ax0_1] = T.float32(0)
-                for ax1_1 in range(16):
-                    B_rf[ax0_1] = B_rf[ax0_1] + A_1[i * 1024 + ax0_1 * 16 + ax1_1]
-            for ax0 in range(8):
-                B_rf_1[ax0] = T.float32(0)
-                for ax1 in range(8):
-                    B_rf_1[ax0] = B_rf_1[ax0] + B_rf[ax0 * 8 + ax1]
             B[i] = T.float32(0)
-            for l_0_0 in range(8):
-                B[i] = B[i] + B_rf_1[l_0_0]
+            B_parts = T.decl_buffer((64,))
+            for l_part in T.parallel(64):
+                B_parts[l_part] = T.float32(-0.0)
+                for l_in_part in range(16):
+                    B_parts[l_part] = B_parts[l_part] + A_1[i * 1024 + l_part * 16 + l_in_part]
+            for group in range(8):
+                B_parts_kept = T.decl_buffer((1,), scope="local")
+                B_parts_kept[0] = B_parts[group * 8]
+                for other in range(1, 8):
+                    B_parts_kept[0] = B_parts_kept[0] + B_parts[group * 8 + other]
+                B_parts[group * 8] = B_parts_kept[0]
+            for row in range(8):
+                B[i] = B[i] + B_parts[row * 8]
     """,
     "pragma": """
         A_1 = T.decl_buffer((1048576,), data=A.data)

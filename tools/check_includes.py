@@ -57,17 +57,15 @@ BACK_ARROWS: dict[str, tuple[str, ...]] = {
 # Who answers whether a step keeps results: the law asks them, not a primitive.
 QUESTIONS = (
     "arith/dependence/dependence",
-    "schedule/legality/atomic_updates",
     "schedule/legality/block_axes",
     "schedule/legality/common_updates",
     "schedule/legality/concurrent_loops",
     "schedule/legality/legality",
     "schedule/legality/nest_memory",
-    "schedule/legality/partial_results",
     "schedule/legality/plan_legality",
     "schedule/legality/private_memory",
     "schedule/legality/recurrence_inputs",
-    "schedule/legality/reduction_fission",
+    "schedule/legality/regroupings",
     "schedule/legality/repeated_reductions",
     "schedule/legality/shared_tiles",
     "schedule/legality/statement_order",

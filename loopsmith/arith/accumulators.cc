@@ -232,14 +232,13 @@ class AccumulatorSearch {
       if (reads_memory(index)) {
         found.is_indirect = true;
         found.is_exact = false;
-      } else if (uses_variable(index, loop_.loop_var)) {
-        is_plain_ = false;  // No partial results: each iteration has its place.
       } else {
         box = arith::relax(index, ranges_);
+        found.moves = found.moves || uses_variable(index, loop_.loop_var);
         is_fixed = std::ranges::none_of(free_variables(index),
                                         [&](const auto& each) { return ranges_.contains(each); });
         const bool is_row = index.is<Var>() && moving.insert(index).second;
-        found.is_exact = found.is_exact && (is_fixed || is_row);
+        found.is_exact = found.is_exact && !found.moves && (is_fixed || is_row);
       }
       // What is updated in one place is in bounds, or is not updated, and then left alone.
       const bool is_safe = is_fixed && (!found.reduction || conditions_ == 0);

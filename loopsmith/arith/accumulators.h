@@ -11,8 +11,8 @@
 
 namespace loopsmith {
 
-/// The elements of a buffer into which every iteration of a loop accumulates: the same ones in each
-/// iteration, or some that are known at run time only.
+/// The elements of a buffer into which iterations of a loop accumulate: the same ones in each
+/// iteration, or some that move with it, or are known at run time only.
 struct Accumulator {
   std::vector<Ptr<Buffer>> buffers;  ///< Several: elements of a tuple, which have the same indices.
   Combiner combiner = Combiner::sum;
@@ -22,13 +22,13 @@ struct Accumulator {
   std::vector<arith::Interval> box = {};
   bool is_exact = true;      ///< Every one of them is updated whenever the loop runs.
   bool is_indirect = false;  ///< The indices are read from memory.
+  bool moves = false;        ///< The elements depend on the iteration.
   /// How often an iteration of the loop updates elements, where that is known; else 1.
   std::int64_t updates = 1;
 };
 
 /// The elements of `buffers` that several iterations of a loop update, one entry for each buffer
-/// and combiner. Nullopt when an update depends on the loop, or has another form. Inits of blocks
-/// are ignored.
+/// and combiner. Nullopt when an update has another form. Inits of blocks are ignored.
 std::optional<std::vector<Accumulator>> accumulators_of(const For& loop,
                                                         std::span<const Ptr<Buffer>> buffers);
 /// The same, or nullopt when the loop may access these elements in another way. `nest` is the loop
@@ -45,7 +45,7 @@ inline constexpr std::int64_t partial_result_group = 8;
 /// on the number of threads.
 std::int64_t partial_result_count(const For& loop, std::span<const Accumulator> accumulators);
 
-/// True when partial results of updates through computed indices cost less than the updates: the
+/// True when partial results of updates that do not stay in place cost less than the updates: the
 /// copies of each part are no larger than the number of its iterations.
 bool copies_pay(const For& loop, std::span<const Accumulator> accumulators);
 

@@ -255,13 +255,24 @@ class InitsFirst {
   bool are_first_ = true;
 };
 
+/// True when the loop records that its iterations accumulate into the buffer together.
+bool records(const For& loop, const Buffer& buffer) {
+  const auto names = regrouped_names(loop);
+  return names && std::ranges::find(*names, buffer.name) != names->end();
+}
+
 /// True when lowering can make the updates of each part, or thread, apart.
 bool has_parts(const For& loop, const Stmt& nest, const Candidate& candidate) {
   if (is_block_axis(thread_axis_of(loop))) return false;  // Blocks do not wait for each other.
   if (!candidate.buffer->dtype.is_scalar()) return false;
   auto found = accumulators_of(loop, {&candidate.buffer, 1}, nest);
   if (!found && candidate.tuple.size() > 1) found = accumulators_of(loop, candidate.tuple, nest);
-  if (!found || loop.kind == ForKind::thread_binding) return found.has_value();
+  if (!found) return false;
+  // Elements of its own for each iteration, which overlap: copies of all may cost more than they
+  // gain. What a loop records, its iterations accumulate whatever form the indices get.
+  const bool moves = std::ranges::any_of(*found, &Accumulator::moves);
+  if (moves && !records(loop, *candidate.buffer) && !copies_pay(loop, *found)) return false;
+  if (loop.kind == ForKind::thread_binding) return true;
   const MemoryScope scope = memory_scope(*candidate.buffer);
   const bool is_plain = scope == MemoryScope::global || scope == MemoryScope::local;
   return is_plain && partial_result_count(loop, *found) > 0;

@@ -25,6 +25,7 @@
 #include "loopsmith/runtime/profile.h"
 #include "loopsmith/runtime/thread_pool.h"
 #include "loopsmith/schedule/legality/obligations.h"
+#include "loopsmith/schedule/legality/regroupings.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/te_schedule/to_tir.h"
 #include "loopsmith/transform/check_bounds.h"
@@ -219,7 +220,8 @@ Ptr<PrimFunc> schedule_by_rule(const Ptr<PrimFunc>& func, const Target& target,
                                const BuildOptions& options) {
   const CpuModel machine = cpu_model_of(target, options);
   if (!options.default_schedule) return func;
-  if (target.is_gpu()) return schedule_for_gpu(func, gpu_limits(with_native_arch(target))).func();
+  if (target.is_gpu())
+    return recorded_func(schedule_for_gpu(func, gpu_limits(with_native_arch(target))));
   return with_default_schedule(func, machine);
 }
 
@@ -250,7 +252,7 @@ Ptr<PrimFunc> function_of(const te::Schedule& schedule, const std::vector<Ref>& 
                           std::string_view who) {
   const Schedule steps = te::to_tir(schedule, args);
   require_no_obligations(steps, who);
-  return with_attr(steps.func(), "tir.is_scheduled", Expr(1));
+  return with_attr(recorded_func(steps), "tir.is_scheduled", Expr(1));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "loopsmith/ir/function.h"
 #include "loopsmith/schedule/intrinsics/tensor_intrin.h"
 #include "loopsmith/schedule/legality/obligations.h"
+#include "loopsmith/schedule/legality/regroupings.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/schedule.h"
 #include "loopsmith/support/error.h"
@@ -86,10 +87,10 @@ Schedule& Schedule::operator=(Schedule&&) noexcept = default;
 Schedule::~Schedule() = default;
 
 Ptr<IRModule> Schedule::mod() const {
-  return engine_->mod();
+  return recorded_mod(*engine_);
 }
 Ptr<PrimFunc> Schedule::func() const {
-  return engine_->func();
+  return recorded_func(*engine_);
 }
 void Schedule::work_on(std::string_view function) {
   engine_->work_on(function);

@@ -27,6 +27,11 @@ For with_regrouped(For loop, const std::vector<std::string>& names) {
   return loop;
 }
 
+bool is_annotated(const For& loop) {
+  const std::size_t records = loop.annotations.contains(regroups_key) ? 1 : 0;
+  return loop.annotations.size() > records;
+}
+
 std::vector<Ptr<Buffer>> regrouped_buffers(const For& loop) {
   const auto names = regrouped_names(loop);
   if (!names || names->empty()) return {};

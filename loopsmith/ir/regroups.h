@@ -21,6 +21,9 @@ std::optional<std::vector<std::string>> regrouped_names(const For& loop);
 /// The loop with these names in place of those that it records.
 For with_regrouped(For loop, const std::vector<std::string>& names);
 
+/// True for a loop with annotations beside that record.
+bool is_annotated(const For& loop);
+
 /// The buffers of these names to which a loop stores, but for those that are declared inside.
 std::vector<Ptr<Buffer>> regrouped_buffers(const For& loop);
 

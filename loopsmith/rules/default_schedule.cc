@@ -17,6 +17,7 @@
 #include "loopsmith/rules/split_reduction.h"
 #include "loopsmith/rules/subject.h"
 #include "loopsmith/rules/threads_pay.h"
+#include "loopsmith/schedule/legality/regroupings.h"
 #include "loopsmith/schedule/primitives/distribute.h"
 #include "loopsmith/schedule/primitives/get_loops.h"
 #include "loopsmith/schedule/primitives/sample.h"
@@ -163,7 +164,7 @@ Ptr<PrimFunc> with_default_schedule(const Ptr<PrimFunc>& func, const CpuModel& m
   const std::vector<BlockRV> left = take_rules(schedule, {machine});
   std::unordered_set<const Object*> blocks;
   for (const BlockRV block : left) blocks.insert(&schedule.get(block));
-  const Ptr<PrimFunc> scheduled = make_loops(schedule.func(), blocks, machine);
+  const Ptr<PrimFunc> scheduled = make_loops(recorded_func(schedule), blocks, machine);
   // What is carried from one iteration to the next stays in registers where arguments are apart.
   if (scheduled.same_as(func) && !carries_values(func->body)) return func;
   return with_body(func, with_overlap_check(*func, scheduled->body));

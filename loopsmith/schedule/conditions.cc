@@ -2,12 +2,13 @@
 #include "loopsmith/schedule/conditions.h"
 
 #include "loopsmith/ir/effects.h"
+#include "loopsmith/ir/regroups.h"
 
 namespace loopsmith {
 
 std::optional<Refusal> refuse_unless_plain(const Schedule& schedule, LoopRV loop) {
   const For& target = schedule.get(loop);
-  if (target.annotations.empty() && !target.thread_binding) return {};
+  if (!is_annotated(target) && !target.thread_binding) return {};
   return Refusal{&loop_is_plain, {Argument(loop)}};
 }
 

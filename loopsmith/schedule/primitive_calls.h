@@ -11,7 +11,6 @@
 #include "loopsmith/schedule/legality/concurrent_loops.h"
 #include "loopsmith/schedule/legality/empty_inits.h"
 #include "loopsmith/schedule/legality/plan_legality.h"
-#include "loopsmith/schedule/legality/regroupings.h"
 #include "loopsmith/schedule/legality/result_preservation.h"
 #include "loopsmith/schedule/primitive.h"
 #include "loopsmith/schedule/schedule_error.h"
@@ -27,15 +26,6 @@ Refusal refusal_of(const UserError& error);
 /// Records that a block or a loop was looked up by its name.
 void record_lookup(Schedule& schedule, std::string_view name, const BlockOrLoop& handle);
 }  // namespace detail
-
-/// The loop whose kind a plan sets; nullopt of another plan.
-inline std::optional<LoopRV> loop_set_by(const LoopKindPlan& plan) {
-  return plan.loop;
-}
-template <class Plan>
-std::optional<LoopRV> loop_set_by(const Plan&) {
-  return {};
-}
 
 /// The reduction that a plan combines in another order; null when there is none.
 template <class Plan>
@@ -153,13 +143,7 @@ Made Primitive<Arguments, Plan, Made>::commit(Schedule& schedule, const Argument
                                               Plan&& plan) const {
   schedule.begin_step(*this, written(arguments), reordered_by(plan) != nullptr);
   try {
-    const std::optional<LoopRV> loop = loop_set_by(plan);
     Made made = commit_(schedule, std::move(plan));
-    if (loop) {
-      record_regrouping(schedule, *loop);
-    } else if (moves_accesses) {
-      renew_regroupings(schedule);
-    }
     schedule.end_step(to_argument(made));
     return made;
   } catch (...) {

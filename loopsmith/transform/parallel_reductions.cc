@@ -336,9 +336,11 @@ Treatment treatment_of(const For& loop) {
     if (is_among(done, buffer)) continue;
     Buffers tuple{buffer};
     auto found = accumulators_of(loop, tuple);
-    const bool is_indirect = found && std::ranges::any_of(*found, &Accumulator::is_indirect);
+    const bool is_elsewhere = found && std::ranges::any_of(*found, [](const Accumulator& each) {
+                                return each.is_indirect || each.moves;
+                              });
     const bool prefers_atomic =
-        !is_parallel || !found || is_requested || (is_indirect && !copies_pay(loop, *found));
+        !is_parallel || !found || is_requested || (is_elsewhere && !copies_pay(loop, *found));
     if (prefers_atomic && updates_are_atomic(loop, buffer)) {
       result.atomic.push_back(buffer->name);
       continue;

@@ -260,23 +260,26 @@ TEST(parallel_reductions, leaves_little_work_serial) {
 }
 
 TEST(parallel_reductions, refuses_what_has_no_partial_results) {
-  const auto func = reduction(R"(A: T.Buffer((90,), "float32"), C: T.Buffer((1,), "float32"))",
-                              R"(
-    for k in T.parallel(90):
-)",
-                              R"(        with T.block("C"):
+  const auto error_in = [](const std::string& loop) {
+    const auto func =
+        reduction(R"(A: T.Buffer((90,), "float32"), C: T.Buffer((1,), "float32"))", loop,
+                  R"(        with T.block("C"):
             vk = T.axis.reduce(90, k)
             with T.init():
                 C[0] = T.float32(0)
             C[0] = C[0] * A[vk] + A[vk]
 )");
-  const std::string error = error_of([&] { in_parts(func); });
+    const std::string error = error_of([&] { in_parts(func); });
+    return error.substr(0, error.find("\n  at "));
+  };
   EXPECT_EQ(
-      error.substr(0, error.find(" loop\n")),
+      error_in("\n    for k in T.parallel(90):\n"),
       "parallel loop k is a reduction without partial results: how its iterations update C is "
       "no known reducer, they use it otherwise, or its parts would be too large\n  hint: rfactor "
-      "the reduction, then "
-      "parallelize the new");
+      "the reduction, then parallelize the new loop");
+  EXPECT_EQ(error_in("\n    for k in T.parallel(90, annotations={\"regroups\": [\"C\"]}):\n"),
+            "loop k: annotation \"regroups\" names C, whose updates have no partial results\n  "
+            "hint: leave the annotation out: what the loop regroups is then found out");
 }
 
 Ptr<PrimFunc> with_lines(std::string_view lines) {

@@ -9,6 +9,7 @@
 
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/runtime/cpus.h"
+#include "loopsmith/schedule/legality/regroupings.h"
 #include "loopsmith/schedule/schedule_error.h"
 #include "loopsmith/tune/cost_model.h"
 
@@ -95,7 +96,7 @@ std::optional<Candidate> Search::carry_out(const Plan& plan) const {
   schedule.samples().tell(plan.decisions);
   try {
     space_(schedule);
-    Candidate made{.trace = schedule.trace(), .func = schedule.func(), .hash = {}};
+    Candidate made{.trace = schedule.trace(), .func = recorded_func(schedule), .hash = {}};
     made.hash = to_string(structural_hash(made.func));
     made.predicted = parts_.model(made.func);
     return made;

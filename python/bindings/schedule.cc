@@ -18,6 +18,7 @@
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/obligations.h"
+#include "loopsmith/schedule/legality/regroupings.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/primitives/merge_online.h"
 #include "loopsmith/schedule/queries/analysis.h"
@@ -59,8 +60,8 @@ ErrorDetail detail_of(std::string_view level) {
 nb::list programs_of(const PySchedule& self) {
   Schedule again(self.schedule.original());
   nb::list programs;
-  programs.append(to_python(again.mod()));
-  const auto keep = [&](std::size_t) { programs.append(to_python(again.mod())); };
+  programs.append(to_python(recorded_mod(again)));
+  const auto keep = [&](std::size_t) { programs.append(to_python(recorded_mod(again))); };
   self.schedule.trace().apply_to(again, false, {.decide = {}, .done = keep});
   return programs;
 }
@@ -217,10 +218,10 @@ A step that is refused raises a ScheduleError and changes nothing.)");
           [](PySchedule& self, bool allowed) { self.schedule.allow_reassociation(allowed); },
           "Whether steps from here on may combine the elements of a reduction in another order.")
       .def_prop_ro(
-          "mod", [](const PySchedule& self) { return self.schedule.mod(); },
+          "mod", [](const PySchedule& self) { return recorded_mod(self.schedule); },
           "The module as it is scheduled so far.")
       .def_prop_ro(
-          "func", [](const PySchedule& self) { return self.schedule.func(); },
+          "func", [](const PySchedule& self) { return recorded_func(self.schedule); },
           "The function that is worked on.")
       .def_prop_ro(
           "trace", [](const PySchedule& self) { return self.schedule.trace(); },
@@ -383,7 +384,7 @@ decisions
       .def(
           "show",
           [](const PySchedule& self) {
-            nb::print(script(self.schedule.mod()).c_str());
+            nb::print(script(recorded_mod(self.schedule)).c_str());
             nb::print(self.schedule.trace().text().c_str());
           },
           "Print the program and the trace.");

@@ -2,12 +2,13 @@
 #include "loopsmith/schedule/legality/regroupings.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "loopsmith/arith/regrouping.h"
 #include "loopsmith/ir/atomic_update.h"
 #include "loopsmith/ir/regroups.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/dependence_cache.h"
-#include "loopsmith/schedule/queries/changed_nests.h"
 #include "loopsmith/schedule/queries/path_condition.h"
 
 namespace loopsmith {
@@ -29,18 +30,21 @@ std::vector<Ptr<Buffer>> allocated_around(const Schedule& schedule, NodeId node)
   return found;
 }
 
-/// What the loop is to record; null: nothing.
-Ref record_of(const Schedule& schedule, LoopRV handle, bool is_independent) {
+using Names = std::vector<std::string>;
+
+/// What the loop is to record; nullopt: what it does, if that fits.
+std::optional<Names> record_of(const Schedule& schedule, LoopRV handle) {
   const For& loop = schedule.get(handle);
-  if (!runs_in_threads(loop) || !may_regroup(loop)) return {};
+  if (!may_regroup(loop)) return {};
   std::vector<Ptr<Buffer>> found;
-  if (!is_independent) {
+  if (!schedule.known_facts().has_independent_iterations(handle)) {
     const CarriedDependences carries = carried_by(schedule, handle, concurrency_of(loop));
     if (carries.is_reduction) {
       auto proved = regrouped_by(schedule, handle, loop);
       if (!proved) return {};
       found = *std::move(proved);
     } else if (!carries.verdict.is_proved()) {
+      if (has_fitting_record(loop)) return {};
       const NodeId node = schedule.node(handle);
       const Stmt nest = under_path_condition(schedule, whole_nest(schedule, node));
       Regrouping trusted = regrouping_on_trust(loop, nest, allocated_around(schedule, node));
@@ -48,16 +52,37 @@ Ref record_of(const Schedule& schedule, LoopRV handle, bool is_independent) {
       found = std::move(trusted.buffers);
     }
   }
-  std::vector<std::string> names;
+  Names names;
   for (const Ptr<Buffer>& buffer : found) names.push_back(buffer->name);
-  return with_regrouped(loop, names).annotations.get(regroups_key);
+  return names;
 }
 
-void record(Schedule& schedule, LoopRV handle, bool is_independent) {
-  const Ref record = record_of(schedule, handle, is_independent);
-  if (!record.defined() && !schedule.get(handle).annotations.contains(regroups_key)) return;
-  For& loop = schedule.edit(handle);
-  loop.annotations = loop.annotations.with(regroups_key, record);
+/// The function of that number, whose loops record what is known of them.
+Ptr<PrimFunc> recorded(const Schedule& schedule, std::uint32_t function) {
+  std::unordered_map<const For*, Names> records;
+  std::vector<NodeId> open = {schedule.root(function)};
+  while (!open.empty()) {
+    const NodeId node = open.back();
+    open.pop_back();
+    if (const auto* loop = schedule.as<For>(node); loop && runs_in_threads(*loop)) {
+      if (auto names = record_of(schedule, schedule.loop_at(node))) {
+        records.emplace(loop, *std::move(names));
+      }
+    }
+    for (NodeId child = schedule.at(node).first_child; child != no_node;
+         child = schedule.at(child).next) {
+      open.push_back(child);
+    }
+  }
+  const Ptr<PrimFunc> func(schedule.as<PrimFunc>(schedule.root(function)));
+  if (records.empty()) return func;
+  Rewriter rewrite;
+  rewrite.on<For>([&](const For& node) -> Stmt {
+    const auto found = records.find(&node);
+    const Ptr<For> loop = rewrite.children(node);
+    return found == records.end() ? Stmt(loop) : make(with_regrouped(*loop, found->second));
+  });
+  return rewrite.body_of(func);
 }
 
 }  // namespace
@@ -84,21 +109,20 @@ bool updates_atomically(const Schedule& schedule, LoopRV loop, const For& planne
          });
 }
 
-void record_regrouping(Schedule& schedule, LoopRV loop) {
-  record(schedule, loop, schedule.known_facts().has_independent_iterations(loop));
+Ptr<PrimFunc> recorded_func(const Schedule& schedule) {
+  Ptr<PrimFunc> func = schedule.func();
+  if (!schedule.has_concurrent_loops()) return func;
+  return recorded(schedule, *schedule.function_named());
 }
 
-void renew_regroupings(Schedule& schedule) {
-  if (!schedule.has_concurrent_loops()) return;
-  std::vector<LoopRV> recorded;
-  each_changed_node(schedule, nullptr, [&](NodeId node) {
-    const auto* loop = schedule.at(node).is_concurrent ? schedule.as<For>(node) : nullptr;
-    if (loop && loop->annotations.contains(regroups_key)) {
-      recorded.push_back(schedule.loop_at(node));
-    }
-    return true;
-  });
-  for (const LoopRV loop : recorded) record(schedule, loop, /*is_independent=*/false);
+Ptr<IRModule> recorded_mod(const Schedule& schedule) {
+  Ptr<IRModule> module = schedule.mod();
+  if (!schedule.has_concurrent_loops()) return module;
+  IRModule result = *module;
+  for (std::uint32_t i = 0; i < result.functions.size(); ++i) {
+    result.functions[i] = recorded(schedule, i);
+  }
+  return make(std::move(result));
 }
 
 }  // namespace loopsmith

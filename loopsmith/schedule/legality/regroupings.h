@@ -24,10 +24,9 @@ bool may_reduce_concurrently(const Schedule& schedule, LoopRV loop, const For& p
 /// True when all these accumulations are atomic updates.
 bool updates_atomically(const Schedule& schedule, LoopRV loop, const For& planned);
 
-/// Records it on a loop whose kind a step has set.
-void record_regrouping(Schedule& schedule, LoopRV loop);
-
-/// Brings what loops record up to date after a step that moved accesses.
-void renew_regroupings(Schedule& schedule);
+/// The function that is worked on, and all of them, as they leave the schedule: loops record what
+/// the steps have proved of them.
+Ptr<PrimFunc> recorded_func(const Schedule& schedule);
+Ptr<IRModule> recorded_mod(const Schedule& schedule);
 
 }  // namespace loopsmith

@@ -5,6 +5,7 @@
 
 #include "loopsmith/ir/regroups.h"
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/programs.h"
 #include "loopsmith/script/parse.h"
@@ -17,9 +18,16 @@ using namespace schedule_testing;
 constexpr std::string_view summed_tensors =
     R"(A: T.Buffer((64, 24), "float32"), C: T.Buffer((24,), "float32"), H: T.Buffer((8,), "int32"))";
 
-/// What the loop records: `C H`, empty for an empty list, `-` where it records nothing.
-std::string record_of(const Schedule& schedule, LoopRV loop) {
-  const auto names = regrouped_names(schedule.get(loop));
+/// What the loop records when it leaves the schedule: `C H`, empty for an empty list, `-` where it
+/// records nothing.
+std::string record_of(const Schedule& schedule, LoopRV handle) {
+  std::optional<std::vector<std::string>> names;
+  pre_order_visit(recorded_func(schedule)->body, [&](const Ref& ref) {
+    const auto* loop = ref.as<For>();
+    if (loop && loop->loop_var.same_as(schedule.get(handle).loop_var))
+      names = regrouped_names(*loop);
+    return !is_expr(*ref.get());
+  });
   if (!names) return "-";
   std::string text;
   for (const std::string& name : *names) text += (text.empty() ? "" : " ") + name;
@@ -44,7 +52,7 @@ for i in range(24):
   parallel(sch, i);
   EXPECT_EQ(record_of(sch, i), "-");
   // It prints, and parses.
-  const Ptr<PrimFunc> func = sch.func();
+  const Ptr<PrimFunc> func = recorded_func(sch);
   EXPECT_NE(script(func).find("T.parallel(64, annotations={\"regroups\": [\"C\"]})"),
             std::string::npos)
       << script(func);
@@ -82,6 +90,21 @@ for k, j in T.grid(64, 24):
   EXPECT_EQ(record_of(sch, k), "C");
   cache_write(sch, get_block(sch, "C"), 0, "global");
   EXPECT_EQ(record_of(sch, k), "C_global");
+}
+
+TEST(regroupings, are_of_the_loops_that_steps_make) {
+  Schedule sch(program(summed_tensors, R"(
+for k in range(64):
+    for j in range(24):
+        C[j] = C[j] + A[k, j]
+)"));
+  parallel(sch, get_loop(sch, "k"));
+  const auto parts = split(sch, get_loop(sch, "k"), {infer, 8});
+  EXPECT_EQ(record_of(sch, parts[0]), "C");
+  // It is no annotation that a step would have to leave alone.
+  Schedule again(recorded_func(sch));
+  const auto more = split(again, get_loop(again, "k_0"), {infer, 2});
+  EXPECT_EQ(record_of(again, more[0]), "C");
 }
 
 }  // namespace

@@ -2,12 +2,13 @@
 #include "loopsmith/schedule/queries/equal_loops.h"
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/regroups.h"
 
 namespace loopsmith {
 
 const For* equal_loop(const Stmt& stmt, const For& loop) {
   const auto* found = stmt.as<For>();
-  if (!found || found->kind != loop.kind || !found->annotations.empty() ||
+  if (!found || found->kind != loop.kind || is_annotated(*found) ||
       found->thread_binding.defined() || found->loop_var->dtype != loop.loop_var->dtype) {
     return nullptr;
   }

@@ -40,6 +40,7 @@ RETIRED: Mapping[str, str] = {
     r"\b(lined_text|LinedText|give_back_until)\b": "line_table, TextWithLines, release_to",
     # Phrases.
     r"\bnobody (else )?(bears|holds|wrote|scheduled)\b": "no entity has, no other owner, unwritten",
+    r"\b[Nn]obody (else )?(reads|writes|uses|sees)\b": "no statement reads, ...",
     r"\bmemory says\b": "the buffer's contents say",
     r"\bnothing when it is none\b": "nullopt when it is none",
     r"\b(is|was|are|were) born\b": "is defined",

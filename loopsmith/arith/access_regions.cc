@@ -375,7 +375,7 @@ class Detector {
   Regions reads_{analyzer_};
   Regions writes_{analyzer_};
   std::vector<Ptr<Buffer>> opaque_;
-  std::vector<Ptr<Buffer>> own_;     ///< Defined inside: nobody else sees them.
+  std::vector<Ptr<Buffer>> own_;     ///< Defined inside: no other statement sees them.
   std::vector<Ptr<Buffer>> unread_;  ///< Those that a reduction writes.
   std::unordered_map<Ref, Ptr<BufferRegion>, RefHash, RefEqual> views_;
   arith::Intervals ranges_;

@@ -237,8 +237,8 @@ class ScheduleMethods {
   /// `padding`: For each axis, a number of which its new extent is a multiple.
   void pad_einsum(const BlockArgument& block, const std::vector<std::int64_t>& padding);
   /// Makes the extents of a block's spatial axes multiples of factors: beyond its end, an axis
-  /// repeats its last index, into elements that nobody reads. `padding`: For each axis, a number of
-  /// which its new extent is a multiple; 1 leaves an axis as it is.
+  /// repeats its last index, into elements that no statement reads. `padding`: For each axis, a
+  /// number of which its new extent is a multiple; 1 leaves an axis as it is.
   void pad_axes(const BlockArgument& block, const std::vector<std::int64_t>& padding);
   /// Divides a block that pads into one that fills in the constant and one that stores what is in
   /// bounds. `loop`: Before which the constant is filled in.

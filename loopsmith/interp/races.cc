@@ -19,7 +19,7 @@
 // before what follows. Or they go one by one, as they do here; so what is in the same order in both
 // ways, taken apart by iterations and statements (`Interleaving`), is no race. And the buffers of a
 // block lie where they are used after lowering: iterations may write one element each for itself,
-// as long as each reads what it wrote, and nobody reads it later.
+// as long as each reads what it wrote, and no statement reads it later.
 //
 // Threads of a block may fill their shared memory alike: who stores the value that is there races
 // neither with those who stored it nor with those who read it.

@@ -9,7 +9,7 @@ namespace loopsmith {
 bool has_one_element(const Buffer& buffer);
 
 /// May what `loop` leaves in a buffer be read after it? All uses of the memory are in `root`, after
-/// which nobody reads it.
+/// which no statement reads it.
 ///
 /// Theorem. Where this is false, no read outside of an execution of the loop finds a value that
 /// was stored in that execution.

@@ -14,8 +14,8 @@ ScriptValue of_type(Lowering& lowering, const ScriptValue& value, const ScriptVa
                     const Word& word) {
   if (dtype.is_none()) return value;
   const Expr call = lowering.expr(value);
-  // Of a call for its effect nobody uses the value, and programs call its type what they like, or
-  // not at all.
+  // Of a call for its effect no statement uses the value, and programs call its type what they
+  // like, or not at all.
   const bool is_used = !call.is<Call>() || (call.as<Call>()->op.info().effect != Effect::updates &&
                                             !call.dtype().is_handle());
   const auto* name = dtype.as<std::string>();

@@ -13,9 +13,9 @@ namespace loopsmith {
 ///         B[i] = T[0] + T[0]                    B[i] = T_own[0] + T_own[0]
 ///       for i in T.parallel(8): ...         for i in T.parallel(8): ...
 ///
-/// Each iteration reads there only what it wrote, and nobody reads it after the loop. Where that is
-/// not so, and iterations are certain to meet, the program is refused; where it is not known, lanes
-/// go one by one, and who wrote a parallel loop is believed.
+/// Each iteration reads there only what it wrote, and no statement reads it after the loop. Where
+/// that is not so, and iterations are certain to meet, the program is refused; where it is not
+/// known, lanes go one by one, and who wrote a parallel loop is believed.
 Ptr<PrimFunc> privatize_buffers(const Ptr<PrimFunc>& func);
 
 }  // namespace loopsmith

@@ -201,7 +201,7 @@ class TileKeeper {
   }
 
   /// True when each iteration updates one element for each point of the tile, the same ones each
-  /// time, and nothing else in the loop touches them.
+  /// time, and nothing else in the loop accesses them.
   bool updates_elements_of_its_own(const KeptTile& tile) {
     const BufferStore& store = *tile.store;
     const auto moves = [&](const Expr& index) {

@@ -15,7 +15,7 @@ namespace loopsmith {
 ///                                                   for i, j of the tile:  A[i, j] = tile[i, j]
 ///
 /// So of nested loops. Where a nest right before them sets the elements of the tile, and no others,
-/// the tile starts with what it sets. Only where nothing else in the loop touches these elements,
+/// the tile starts with what it sets. Only where nothing else in the loop accesses these elements,
 /// as dependence analysis shows of indices that have their dimensions still, and where other
 /// buffers are apart. Conditions stay around what they are around, but for those that say nothing
 /// of the tile which others do not.

@@ -27,7 +27,7 @@ double conflicts(const Statement& statement, const Access& access, std::size_t d
   return std::min(factor, ways);
 }
 
-/// Whether another access of the statement before this one meets the same elements, but for a
+/// Whether another access of the statement before this one accesses the same elements, but for a
 /// shift: the taps of a stencil, a load and a store.
 bool is_repeated(const Statement& statement, std::size_t which) {
   const Access& access = statement.accesses[which];

@@ -8,7 +8,7 @@ namespace loopsmith::tune {
 
 inline constexpr double line_bytes = 64;
 
-/// How many bytes of cache lines an access meets in the loops from `depth` on.
+/// How many bytes of cache lines an access loads in the loops from `depth` on.
 double footprint(const Statement& statement, const Access& access, std::size_t depth);
 
 /// How many bytes a statement brings into a cache of some size, in all of its iterations.

@@ -21,7 +21,7 @@ struct NestLoop {
 /// How an access moves with one of the loops around it.
 struct Motion {
   std::int64_t stride = 0;  ///< Elements from one iteration to the next, mostly.
-  double distinct = 1;      ///< How many elements the loop meets.
+  double distinct = 1;      ///< How many elements the loop accesses.
   bool is_known = true;     ///< False: the contents of a buffer decide.
   bool is_even = true;      ///< Each step is by the stride.
 };

@@ -81,7 +81,7 @@ void ask_permuted(const Analysis& analysis, const Dependence& dependence,
 /// Loops that are to be one loop, by number: one around the first access, one around the second.
 using MergedLoops = std::vector<std::pair<int, int>>;
 
-/// True when intervals prove that the second access never meets, in an earlier iteration of the
+/// True when intervals prove that the second access never aliases, in an earlier iteration of the
 /// innermost merged loops, what the first accesses; iterations of the others, and of loops around
 /// both, are the same. In a dimension where the indices differ by c*(x - y) + r, for iterations x
 /// and y, accesses to one element have x - y = -r/c, and -r/c < 1 says that y is not before x.

@@ -78,7 +78,8 @@ struct DependenceOptions {
   unsigned operations = 5000;
   /// Look for a witness with small sizes and early iterations; else the first one found.
   bool smallest_witness = true;
-  /// Buffers that are allocated around the tree, and of which nobody reads what it stores later.
+  /// Buffers that are allocated around the tree, and of which no statement reads what it stores
+  /// later.
   std::vector<Ptr<Buffer>> local_buffers = {};
   /// Buffers that are allocated in the tree, and that all iterations around these share.
   std::vector<Ptr<Buffer>> shared_buffers = {};

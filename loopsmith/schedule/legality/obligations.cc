@@ -123,7 +123,7 @@ NodeId allocator_of(const Schedule& schedule, NodeId loop, const Ptr<Buffer>& bu
 }
 
 /// True when each thread may have a variable for itself: it stores to it before it reads it, and
-/// what it leaves nobody reads.
+/// what it leaves no statement reads.
 bool is_variable_of_each(const Schedule& schedule, NodeId owner, const For& loop,
                          const Ptr<Buffer>& buffer) {
   return schedule.as<Allocate>(owner) && has_one_element(*buffer) &&

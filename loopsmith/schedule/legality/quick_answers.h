@@ -124,8 +124,8 @@ bool computes_throughout(const Schedule& schedule, const CacheSubject& subject, 
 /// it writes, nothing there write what its init reads, and no `break`, `continue` or `return` stand
 /// there; and let no two iterations of the loop, and of those inside it, run one instance. Then an
 /// execution of the loop runs to its end, and starts each of its results once, before all of their
-/// updates; so the init may run any time before them, since nobody sees the element in between, and
-/// finds the same inputs.
+/// updates; so the init may run any time before them, since no statement reads the element in
+/// between, and finds the same inputs.
 bool starts_before_loop(const Schedule& schedule, BlockRV block, LoopRV loop,
                         const ScopeAccesses& uses);
 
@@ -134,8 +134,8 @@ bool starts_before_loop(const Schedule& schedule, BlockRV block, LoopRV loop,
 ///
 /// Lemma. Let the block be a complete one, let nothing else inside the loop use what it writes, and
 /// no `break`, `continue` or `return` stand there. Then an execution of the loop runs to its end,
-/// nobody writes those elements but the block, each in one instance, and nobody sees them in
-/// between.
+/// no statement writes those elements but the block, each in one instance, and no statement reads
+/// them in between.
 bool fills_before_loop(const Schedule& schedule, BlockRV block, LoopRV loop,
                        const ScopeAccesses& uses);
 

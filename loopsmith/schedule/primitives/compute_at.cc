@@ -106,7 +106,7 @@ Planned<MovePlan> plan_move(const Schedule& schedule, const ComputeAtArguments& 
   RequiredInstances made = instances_within(schedule, handle, loop, axes, instances,
                                             is_output ? std::span<const Expr>() : known);
   if (reads_parts(schedule, block, loop, uses)) {
-    // What nobody reads here may need what a later iteration computes.
+    // What no statement reads here may need what a later iteration computes.
     for (const Expr& condition : known) {
       const bool is_there = std::ranges::any_of(
           made.conditions, [&](const Expr& other) { return other.same_as(condition); });

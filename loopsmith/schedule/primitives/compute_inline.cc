@@ -185,7 +185,7 @@ Planned<ComputeInlinePlan> plan_compute_inline(const Schedule& schedule,
 
 namespace {
 
-/// Takes a block away whose results nobody reads, and its memory unless others write there.
+/// Takes a block away whose results no statement reads, and its memory unless others write there.
 Nothing remove_dead(Schedule& schedule, BlockRV block) {
   const NodeId node = schedule.node(block);
   const std::vector<Ptr<BufferRegion>> writes = schedule.get(block).writes;

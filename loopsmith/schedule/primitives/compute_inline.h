@@ -15,7 +15,7 @@ struct ComputeInlineArguments {
 
 struct ComputeInlinePlan {
   BlockRV block;
-  ElementValue element;  ///< Of no buffer where nobody reads what the block writes.
+  ElementValue element;  ///< Of no buffer where no statement reads what the block writes.
   std::vector<Place> readers;
 };
 
@@ -33,7 +33,7 @@ Planned<ComputeInlinePlan> plan_compute_inline(const Schedule& schedule,
 /// for i: B[i] = A[i] + 1        for i: C[i] = (A[i] + 1) * 2
 /// for i: C[i] = B[i] * 2   =>
 ///
-/// B is gone. Whoever reads it computes it. A block whose results nobody reads is taken away.
+/// B is gone. Whoever reads it computes it. A block whose results no statement reads is taken away.
 Nothing commit_compute_inline(Schedule& schedule, ComputeInlinePlan&& plan);
 
 inline constexpr Primitive compute_inline(PrimitiveDefinition{

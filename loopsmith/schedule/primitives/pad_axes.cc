@@ -198,8 +198,8 @@ struct LargerOperand {
   std::vector<bool> dimensions;
 };
 
-/// Finds operands whose elements beyond the end of axes were written, too. Nobody needs what is
-/// made of these, and nothing but values follows from it.
+/// Finds operands whose elements beyond the end of axes were written, too. No statement needs what
+/// is made of these, and nothing but values follows from it.
 class LargerOperands {
  public:
   LargerOperands(const Schedule& schedule, const PadAxesPlan& plan)

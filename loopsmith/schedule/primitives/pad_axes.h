@@ -55,14 +55,14 @@ Planned<PadAxesPlan> plan_pad_axes(const Schedule& schedule, const PadAxesArgume
 ///   C[i] += A[i, k]                        C[i] += A[min(i, 9), k]
 ///
 /// The instances that are new compute what those of the last index compute, which is always
-/// possible, and write elements that are new, so that nobody reads them. Cannot fail.
+/// possible, and write elements that are new, so that no statement reads them. Cannot fail.
 Nothing commit_pad_axes(Schedule& schedule, PadAxesPlan&& plan);
 
 inline constexpr Primitive pad_axes(PrimitiveDefinition{
     .name = "pad_axes",
     .past = "padded",
     .doc = "Makes the extents of a block's spatial axes multiples of factors: beyond its end, an "
-           "axis repeats its last index, into elements that nobody reads.",
+           "axis repeats its last index, into elements that no statement reads.",
     .conditions = pad_axes_conditions,
     .required = 2,
     .moves_accesses = true,

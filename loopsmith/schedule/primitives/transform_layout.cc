@@ -175,7 +175,7 @@ void rebuild_producer(Schedule& schedule, const TransformLayoutPlan& plan) {
 }
 
 /// A nest that gives the new elements their value, or that assumes it of an input. Of memory that
-/// nobody writes there is nothing to say.
+/// no statement writes there is nothing to say.
 void insert_padding(Schedule& schedule, const TransformLayoutPlan& plan) {
   const bool is_input = plan.last_writer == no_node;
   if (is_input && !schedule.as<PrimFunc>(plan.owner)) return;

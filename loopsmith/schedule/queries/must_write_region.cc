@@ -132,7 +132,7 @@ class FilledBox {
     return box;
   }
 
-  /// True when the store meets every element of its hull.
+  /// True when every element of its hull is stored to.
   bool fills(const CertainStore& store) const {
     std::vector<IndexTerm> used;
     std::vector<const StoreLimit*> of_indices;

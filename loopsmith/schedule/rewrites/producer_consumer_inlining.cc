@@ -204,7 +204,8 @@ class Pairer {
   /// Theorem. A block that may run at two places may run throughout: no access that conflicts with
   /// it runs between them, since the order that the one place needs the other forbids. So the
   /// consumer of a reduction whose results it combines with others may start each of them, in its
-  /// own buffer: nobody else uses the element from before the first update until after the last.
+  /// own buffer: no other statement uses the element from before the first update until after the
+  /// last.
   std::optional<Refusal> refuse_changes() const {
     const Place place{schedule_.node(pairing_.producer)};
     if (does_the_same_at(schedule_, pairing_.consumer, place, pairing_.buffer.get(), uses_)) {

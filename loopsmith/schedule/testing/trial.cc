@@ -177,7 +177,7 @@ Taken Trial::compare() {
     }
     return found(Wrong::result, judgement.reason);
   }
-  // Values that nobody uses may be made of memory never written: the judge follows them.
+  // Values that no statement uses may be made of memory never written: the judge follows them.
   // Partial sums may overflow where the sum does not, and give the same sum.
   const auto complains_of = [&](std::string_view what) {
     return verdict.reason.find(what) != std::string::npos;

@@ -82,5 +82,29 @@ TEST(cache_inplace, refuses_what_is_written_only_inside) {
             "copy for block inner takes were written before is not known");
 }
 
+TEST(cache_inplace, refuses_what_another_branch_writes) {
+  Schedule sch(program(R"((A: T.Buffer((8,)), C: T.Buffer((8,))):
+    B = T.alloc_buffer((8,))
+    if A[0] > T.float32(0.5):
+        for i in range(8):
+            with T.block("one"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi]
+                C[vi] = B[vi]
+    else:
+        for i in range(8):
+            with T.block("other"):
+                vi = T.axis.spatial(8, i)
+                T.reads(A[vi], B[vi])
+                T.writes(B[vi], C[vi])
+                B[vi] = A[vi] * T.float32(2)
+                C[vi] = B[vi] + T.float32(1)
+)"));
+  EXPECT_EQ(error_of([&] { cache_inplace(sch, get_block(sch, "other"), "B", "local"); }),
+            "step_keeps_results: cache_inplace: results may change: whether all elements of buffer "
+            "B that the "
+            "copy for block other takes were written before is not known");
+}
+
 }  // namespace
 }  // namespace loopsmith

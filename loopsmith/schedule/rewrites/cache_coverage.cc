@@ -211,6 +211,8 @@ bool is_written_before(const Schedule& schedule, const CacheSubject& subject,
     if (is_there ? !place.is_after : !is_before(schedule, node, place.at)) continue;
     const NodeId shared =
         is_there ? schedule.at(place.at).parent : common_ancestor(schedule, node, place.at);
+    // In the other branch of a condition it does not run before.
+    if (!is_there && !schedule.as<SeqStmt>(shared)) continue;
     if (auto known = must_write_region(schedule, child_towards(schedule, node, shared), buffer)) {
       written.push_back(*std::move(known));
     }

@@ -2,6 +2,7 @@
 #pragma once
 #include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/rewrites/places.h"
 #include "loopsmith/schedule/rewrites/producer_consumer_inlining.h"
 
 namespace loopsmith {
@@ -30,9 +31,10 @@ inline constexpr Condition epilogue_combines{
     "block {} does not combine the results of block {} as the reduction does, in their type",
     "an epilogue of a sum adds one value to each result, that of a maximum takes the larger, ..."};
 inline constexpr const Condition* fuse_reduction_epilogue_conditions[] = {
-    &block_is_not_root,  &block_is_complete,     &block_has_no_init, &body_is_one_store,
-    &step_keeps_results, &one_input_is_computed, &producer_is_alone, &epilogue_is_of_reduction,
-    &reads_one_element,  &indices_tell_axes,     &epilogue_combines, &instances_are_known};
+    &block_is_not_root,    &block_is_complete,     &block_has_no_init, &body_is_one_store,
+    &step_keeps_results,   &one_input_is_computed, &producer_is_alone, &epilogue_is_of_reduction,
+    &reads_one_element,    &indices_tell_axes,     &epilogue_combines, &instances_are_known,
+    &block_uses_axes_alone};
 
 Planned<FuseReductionEpiloguePlan> plan_fuse_reduction_epilogue(
     const Schedule& schedule, const FuseReductionEpilogueArguments& arguments);

@@ -2,6 +2,7 @@
 #pragma once
 #include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/primitive.h"
+#include "loopsmith/schedule/rewrites/places.h"
 #include "loopsmith/schedule/rewrites/producer_consumer_inlining.h"
 
 namespace loopsmith {
@@ -13,9 +14,9 @@ struct ReverseComputeInlineArguments {
 };
 
 inline constexpr const Condition* reverse_compute_inline_conditions[] = {
-    &block_is_not_root,  &block_is_complete,     &block_has_no_init, &body_is_one_store,
-    &step_keeps_results, &one_input_is_computed, &producer_is_alone, &reads_one_element,
-    &indices_tell_axes,  &instances_are_known};
+    &block_is_not_root,  &block_is_complete,     &block_has_no_init,    &body_is_one_store,
+    &step_keeps_results, &one_input_is_computed, &producer_is_alone,    &reads_one_element,
+    &indices_tell_axes,  &instances_are_known,   &block_uses_axes_alone};
 
 Planned<ProducerConsumerPair> plan_reverse_compute_inline(
     const Schedule& schedule, const ReverseComputeInlineArguments& arguments);

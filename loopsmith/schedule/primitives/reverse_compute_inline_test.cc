@@ -186,5 +186,21 @@ for i in range(8):
             "C before C (vi=7) writes it, and would come after that");
 }
 
+TEST(reverse_compute_inline, takes_no_loop_into_axes) {
+  Schedule sch(program(R"(A: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32"))", R"(
+for i in range(4):
+    with T.block("C"):
+        T.reads(A[1])
+        T.writes(C[i])
+        C[i] = A[1]
+)"));
+  blockize(sch, std::vector{get_block(sch, "C")});
+  cache_read(sch, get_block(sch, "C"), 0, "local");
+  EXPECT_EQ(
+      error_of([&] { reverse_compute_inline(sch, get_block(sch, "C")); }),
+      "block_uses_axes_alone: reverse_compute_inline: block C uses loop i itself, not through "
+      "an axis");
+}
+
 }  // namespace reverse_compute_inline_test
 }  // namespace loopsmith

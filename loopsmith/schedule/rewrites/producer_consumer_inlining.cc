@@ -45,6 +45,7 @@ class Pairer {
   Planned<ProducerConsumerPair> find() && {
     const BlockRV consumer = pairing_.consumer;
     if (auto refusal = refuse_root(schedule_, consumer)) return *std::move(refusal);
+    if (auto refusal = refuse_loops_in_body(schedule_, consumer)) return *std::move(refusal);
     uses_ = accesses_in_scope(schedule_, scope_of(schedule_, here_.node));
     const BlockKinds kinds = kinds_of(schedule_, consumer, uses_);
     if (!kinds.is_complete()) {

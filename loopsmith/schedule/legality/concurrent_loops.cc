@@ -179,17 +179,18 @@ std::optional<Refusal> order_conflict_of(const Schedule& schedule, LoopRV handle
 
 using ConflictOf = std::optional<Refusal>(const Schedule&, LoopRV, OwnMemory&);
 
-/// True when the loop ran its iterations at once before in spite of such a conflict.
-bool had_conflict(const Schedule& before, LoopRV loop, ConflictOf& conflict_of) {
-  bool had = false;
+/// The conflict in spite of which the loop ran its iterations at once before.
+std::optional<Refusal> known_conflict(const Schedule& before, LoopRV loop,
+                                      ConflictOf& conflict_of) {
+  std::optional<Refusal> known;
   const Schedule asked = before.snapshot();  // Which learns what is found, and forgets it.
   OwnMemory memory(asked);
   each_concurrent_loop(asked, nullptr, [&](LoopRV other) {
     if (other.index != loop.index) return true;
-    had = conflict_of(asked, other, memory).has_value();
+    known = conflict_of(asked, other, memory);
     return false;
   });
-  return had;
+  return known;
 }
 
 /// True when iterations of the loop conflict over more buffers than before. (A buffer that a step
@@ -257,9 +258,11 @@ std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedu
       if (is_answered && !after.verifies_quick_answers()) continue;
       auto conflict = conflict_of(after, loop, memory);
       if (!conflict) continue;
-      // What the user took on trust, or was so from the beginning, stays so.
-      const bool is_known = had_conflict(before, loop, *conflict_of);
-      if (!is_known || (is_of_order && conflicts_anew(before, after, loop))) {
+      // What the user took on trust, or was so from the beginning, stays so; but nothing is
+      // certain to conflict that could not be told before.
+      const auto known = known_conflict(before, loop, *conflict_of);
+      const bool is_worse = known && conflict->change->is_known && !known->change->is_known;
+      if (!known || is_worse || (is_of_order && conflicts_anew(before, after, loop))) {
         // Of what the step left alone, the exact check may know less than what was known before.
         const bool is_elsewhere =
             is_of_order && is_old && before.known_facts().has_independent_iterations(loop) &&

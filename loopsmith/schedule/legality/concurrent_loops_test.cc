@@ -310,5 +310,27 @@ for i in range(0, 4, 2):
             "iteration i=0, k=0 writes C[0], iteration i=2 reads it");
 }
 
+TEST(concurrent_loops, are_not_certain_to_conflict_where_they_may_have_before) {
+  Schedule sch(program(R"(B: T.Buffer((2, 3, 2), "float32"))", R"(
+C = T.alloc_buffer(())
+for i in range(2):
+    with T.block("B"):
+        vi = T.axis.spatial(2, i)
+        B[vi, vi, vi] = B[vi, vi, vi] * T.float32(3)
+    for k in range(3):
+        with T.block("C"):
+            vk = T.axis.reduce(3, k)
+            with T.init():
+                C[()] = B[0, 0, 0]
+            C[()] = C[()] + B[0, vk, vk % 2]
+)"));
+  const LoopRV k = get_loop(sch, "k");
+  parallel(sch, k);
+  // Of a skewed loop it is not known that the reduction runs each instance once.
+  skew(sch, get_loop(sch, "i"), k);
+  EXPECT_EQ(error_of([&] { write_at(sch, k, get_block(sch, "C"), 0, "global"); }).substr(0, 51),
+            "step_keeps_results: write_at: results would change:");
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -100,6 +100,28 @@ TEST(write_at, keeps_partial_results_between_steps_of_a_reduction) {
   expect_sound(t.sch, t.func);
 }
 
+TEST(write_at, copies_no_digits_of_a_number_beyond_its_limit) {
+  const auto func = program(R"(A: T.Buffer((6,), "float32"), C: T.Buffer((2, 3), "float32"))", R"(
+for i in range(6):
+    with T.block("C"):
+        vi = T.axis.spatial(6, i)
+        C[vi // 3, vi % 3] = A[vi]
+)");
+  for (const std::size_t place : {0, 1}) {
+    Schedule sch(func);
+    const auto parts = split(sch, get_loop(sch, "i"), {5, infer});
+    const LoopRV loop = parts[place];
+    EXPECT_EQ(
+        error_of([&] { write_at(sch, loop, get_block(sch, "C"), 0, "global"); }).substr(0, 50),
+        "step_keeps_results: write_at: results may change: ");
+    expect_result(sch, func);
+  }
+  Schedule whole(func);
+  split(whole, get_loop(whole, "i"), {5, infer});
+  cache_write(whole, get_block(whole, "C"), 0, "global");
+  expect_result(whole, func);
+}
+
 TEST(write_at, lets_readers_in_the_loop_read_the_cache) {
   const auto func = program(R"((A: T.Buffer((8, 4)), B: T.Buffer((8, 4)), C: T.Buffer((8, 4))):
     for i in range(8):

@@ -65,7 +65,10 @@ class FilledBox {
   }
 
   /// True when a limit is that of a number of which indices are digits: `values_of` knows of it.
+  /// A number that moves outside, too, may be beyond its limit, where nothing is stored.
   bool is_of_digits(const CertainStore& store, const StoreLimit& limit) const {
+    const auto moves_inside = [&](const IndexTerm& term) { return is_inner(term, read_.inner); };
+    if (!std::ranges::all_of(limit.value.terms, moves_inside)) return false;
     const auto is_digit = [&](const IndexTerm& term) {
       const auto digit = term.kind == Kind::variable ? std::nullopt : radix_term_of(term.atom);
       return digit && limit_of_number(store.limits, digit->number) == &limit;

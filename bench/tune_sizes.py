@@ -14,8 +14,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from loopsmith._core import drawn_sizes
 from loopsmith.arguments import random_arguments
-from loopsmith.tuning.tune_sizes import points_of
 from measure import interleaved, print_table, verdict
 
 import loopsmith as ls
@@ -74,7 +74,7 @@ def compared(name: str, seconds: float) -> list[tuple[object, ...]]:
     """Search both ways; a row for each size."""
     make, size, (first, last) = PROGRAMS[name]
     func = make()
-    drawn = len(points_of(func, {size: tuning.SizeRange(first, last)}, 0))
+    drawn = len(drawn_sizes(func, {size: tuning.SizeRange(first, last)}, 0))
     found: Any = ls.tune(
         func,
         sizes={size: tuning.SizeRange(first, last)},

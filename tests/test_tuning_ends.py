@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from loopsmith.tuning.expected_gain import ExpectedGain
+from loopsmith._core import ExpectedGain
 from loopsmith.tuning.strategies import SEARCHES
 from loopsmith.tuning.worker import Outcome, Request
 from test_tuning import Clock, matmul, shorter_is_quicker, twice
@@ -113,3 +113,24 @@ def test_tiles_whose_size_is_no_number_of_the_loop_end_no_search() -> None:
     while search.propose() is not None:
         pass
     assert any("out of the range of int32" in reason for reason in search.refused), search.refused
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ({"trials": 0}, "tune: trials is 0, expected 1 candidate or more"),
+        ({"seconds": math.nan}, "tune: seconds is nan, expected a time above 0"),
+        ({"timeout": 0.0}, "tune: the time of a trial is 0, expected seconds above 0"),
+        ({"memory": 0}, "tune: the memory of a trial is 0, expected bytes above 0"),
+        ({"patience": 0}, "tune: patience is 0, expected 1 candidate or more"),
+        ({"variants": 0}, "tune: variants is 0, expected 1 schedule or more"),
+    ],
+)
+def test_limits_without_a_meaning_are_refused(option: dict[str, Any], said: str):
+    with pytest.raises(ls.UserError, match=said):
+        ls.tune(matmul(), **option)
+
+
+def test_sizes_that_a_function_does_not_have_are_refused():
+    with pytest.raises(ls.UserError, match="the function has no size n; it has none"):
+        ls.tune(matmul(), trials=1, sizes={"n": 4})

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from loopsmith.tuning.size_range import drawn_sizes
-from loopsmith.tuning.size_tree import Leaf, Split, fitted_tree, tree_from_json
+from loopsmith._core import SizeTree, drawn_sizes, fitted_tree
 from loopsmith.tuning.sized import function_of
 from loopsmith.tuning.worker import Check, Outcome, Sweep
 
@@ -69,7 +68,7 @@ def test_few_rows_and_many_have_variants_of_their_own():
     assert [row.variant for row in best.rows] == [best.tree.decide({"m": 1})] * 3 + [
         best.tree.decide({"m": 1000})
     ] * 2
-    assert isinstance(best.tree, Split) and 64 < best.tree.threshold <= 256
+    assert not best.tree.is_leaf and 64 < best.tree.threshold <= 256
     assert all(row.seconds <= 1.05 * row.best_seconds for row in best.rows)
     assert "if m < 128:" in str(best) and "m=1000: 1 s by variant" in str(best)
     (script,) = clock.checked
@@ -90,7 +89,7 @@ def test_the_function_of_variants_is_right_for_all_sizes():
 
 def test_sizes_of_no_weight_decide_nothing():
     best, _ = searched({10: 1.0, 1000: 0.0})
-    assert isinstance(best.tree, Leaf) and len(best.rows) == 1
+    assert best.tree.is_leaf and len(best.rows) == 1
 
 
 def test_a_default_schedule_that_is_quickest_is_variant_0():
@@ -108,7 +107,7 @@ def test_a_default_schedule_that_is_quickest_is_variant_0():
 
 
 def test_variant_0_keeps_a_lock_of_numerics():
-    strict = function_of(product(), [], Leaf(0), "llvm -mcpu=native", "strict")
+    strict = function_of(product(), [], SizeTree.from_json("0"), "llvm -mcpu=native", "strict")
     ls.assert_structural_equal(strict, product().with_attr("tir.is_scheduled", 1))
     best, _ = searched({1: 1.0, 1000: 1.0}, numerics="strict")
     assert best.options["numerics"] == "strict"
@@ -140,13 +139,17 @@ def test_a_search_over_sizes_measures_what_it_finds():
 
 
 def test_ranges_are_drawn_by_equal_ratios_with_the_weights_of_their_neighbours():
-    points = drawn_sizes({"m": tuning.SizeRange(1, 128)}, 8, seed=0)
+    points = drawn_sizes(product(), {"m": tuning.SizeRange(1, 128)}, seed=0)
     assert [point.sizes["m"] for point in points] == [1, 2, 4, 8, 16, 32, 64, 128]
     assert sum(point.weight for point in points) == pytest.approx(1.0)
-    many = drawn_sizes({"m": tuning.SizeRange(1, 128, weight=lambda n: n > 100)}, 8, seed=0)
+    rare = tuning.SizeRange(1, 128, weight=lambda n: n > 100)
+    many = drawn_sizes(product(), {"m": rare}, seed=0)
     assert [point.sizes["m"] for point in many] == [128]
     both = {"m": tuning.SizeRange(16, 512, step=16), "n": tuning.SizeRange(1, 9)}
-    drawn = drawn_sizes(both, 8, seed=0)
+    m, n = te.size_var("m"), te.size_var("n")
+    a = te.placeholder((m, n), name="A")
+    func = te.create_prim_func([a, te.compute((m, n), lambda i, j: a[i, j] + 1.0, name="B")])
+    drawn = drawn_sizes(func, both, seed=0)
     assert drawn[0].sizes == {"m": 16, "n": 1} and drawn[1].sizes == {"m": 512, "n": 9}
     assert all(point.sizes["m"] % 16 == 0 for point in drawn)
 
@@ -156,9 +159,9 @@ def test_a_tree_has_the_splits_that_save_time_alone():
     costs = [[1.0, 2.0] if (each["m"] < 50) == (each["n"] < 50) else [2.0, 1.0] for each in points]
     tree = fitted_tree(points, costs)
     assert all(row[tree.decide(point)] == 1.0 for point, row in zip(points, costs))
-    assert tree_from_json(tree.as_json()) == tree
+    assert SizeTree.from_json(tree.as_json()) == tree
     alike = [[1.0, 1.0001] if each["m"] < 50 else [1.0001, 1.0] for each in points]
-    assert isinstance(fitted_tree(points, alike), Leaf)
+    assert fitted_tree(points, alike).is_leaf
 
 
 def test_sizes_that_make_no_sense_are_refused():

@@ -6,8 +6,8 @@
 #include "loopsmith/schedule/python_text.h"
 #include "loopsmith/schedule/schedule.h"
 #include "loopsmith/support/error.h"
+#include "loopsmith/tune/best.h"
 #include "loopsmith/tune/measurement.h"
-#include "loopsmith/tune/tuner.h"
 
 namespace loopsmith::tune {
 namespace {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <chrono>
 #include <cmath>
@@ -17,8 +18,10 @@
 #include <limits>
 #include <random>
 
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/codegen/signature.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith::tune {
@@ -146,6 +149,11 @@ std::vector<double> take_samples(std::string_view& message) {
   return samples;
 }
 
+/// All samples of an outcome, in the order in which they are sent.
+std::array<std::vector<double>*, 4> samples_of(Outcome& outcome) {
+  return {&outcome.samples, &outcome.others, &outcome.cold, &outcome.other_cold};
+}
+
 [[noreturn]] void answer(int pipe, const std::function<Outcome()>& task, std::int64_t bytes) {
   limit_memory(bytes);
   Outcome outcome;
@@ -155,8 +163,7 @@ std::vector<double> take_samples(std::string_view& message) {
     outcome.failure = error.what();
   }
   std::string message;
-  append(message, outcome.samples);
-  append(message, outcome.others);
+  for (const auto* samples : samples_of(outcome)) append(message, *samples);
   message += outcome.failure;
   for (std::string_view rest = message; !rest.empty();) {
     const ssize_t written = ::write(pipe, rest.data(), rest.size());
@@ -205,8 +212,7 @@ Outcome in_child(const std::function<Outcome()>& task, const ChildLimits& limits
   if (message->empty()) return {.failure = fmt::format("the process ended with {}", status)};
   std::string_view rest = *message;
   Outcome outcome;
-  outcome.samples = take_samples(rest);
-  outcome.others = take_samples(rest);
+  for (auto* samples : samples_of(outcome)) *samples = take_samples(rest);
   outcome.failure = rest;
   return outcome;
 }
@@ -217,7 +223,14 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 
 }  // namespace
 
-std::vector<NDArray> random_arguments(const PrimFunc& func, std::uint64_t seed) {
+std::vector<NDArray> random_arguments(const PrimFunc& func, std::uint64_t seed,
+                                      const Sizes& sizes) {
+  Substitution values;
+  for (const auto& [name, size] : sizes) {
+    const Expr variable = size_variable(func, name);
+    values.emplace(variable, int_imm(variable.dtype(), size));
+  }
+  Analyzer analyzer;
   std::mt19937_64 random(seed);
   std::vector<NDArray> made;
   for (std::size_t k = 0; k < func.params.size(); ++k) {
@@ -228,9 +241,10 @@ std::vector<NDArray> random_arguments(const PrimFunc& func, std::uint64_t seed) 
             func.params[k]->name);
     std::vector<std::int64_t> shape;
     for (const Expr& extent : buffer->shape) {
-      const std::int64_t* size = as_int(extent);
+      const Expr known = analyzer.simplify(substitute(extent, values));
+      const std::int64_t* size = as_int(known);
       require(size != nullptr, ErrorKind::type_mismatch, "arguments_can_be_drawn",
-              hint("give the arguments in the options"), {},
+              hint("give the arguments in the options, or search for sizes"), {},
               "search: tensor {} has a size that is no constant, so arguments cannot be drawn",
               buffer->name);
       shape.push_back(*size);
@@ -299,16 +313,21 @@ Outcome Workload::measure(const Module& program, double best, const ChildLimits&
   return in_child(task, limits);
 }
 
-Outcome Workload::duel(const Module& program, const Module& other, int repeat,
+Outcome Workload::duel(const Module& program, const Module& other, int warm, int cold,
                        const ChildLimits& limits) const {
   const auto task = [&]() -> Outcome {
     const std::vector<NDArray> arrays = copies_of(arguments_);
     const auto given = call_arguments(arrays);
     Outcome outcome;
-    for (int i = 0; i < repeat; ++i) {
+    for (int i = 0; i < warm; ++i) {
       const TimingOptions once{.warmup = i == 0 ? 1 : 0, .repeat = 1};
       outcome.others.push_back(other.entry().time(given, once).median);
       outcome.samples.push_back(program.entry().time(given, once).median);
+    }
+    const TimingOptions one{.warmup = 0, .repeat = 1, .cold = true};
+    for (int i = 0; i < cold; ++i) {
+      outcome.other_cold.push_back(other.entry().time(given, one).median);
+      outcome.cold.push_back(program.entry().time(given, one).median);
     }
     return outcome;
   };

@@ -8,6 +8,7 @@
 #include "loopsmith/ir/function.h"
 #include "loopsmith/runtime/module.h"
 #include "loopsmith/runtime/ndarray.h"
+#include "loopsmith/tune/sizes.h"
 
 namespace loopsmith::tune {
 
@@ -16,8 +17,9 @@ double median(std::vector<double> samples);
 
 /// Arrays with random numbers for the parameters of a function: floats are normally distributed,
 /// those of 16 bits from 0.5 to 1, of both signs, integers are 0 to 9, all others 0. Throws a
-/// UserError where a size is no constant, or a parameter no tensor.
-std::vector<NDArray> random_arguments(const PrimFunc& func, std::uint64_t seed);
+/// UserError where a size is not known, or a parameter no tensor.
+std::vector<NDArray> random_arguments(const PrimFunc& func, std::uint64_t seed,
+                                      const Sizes& sizes = {});
 
 /// Where results differ by more than rounding may: floats of 16, 32 and 64 bits differ by the
 /// square root of their type's precision, of the element and of the largest one in the array, as
@@ -28,9 +30,11 @@ std::string difference(const std::vector<NDArray>& expected, const std::vector<N
 
 /// What a child process has found out.
 struct Outcome {
-  std::vector<double> samples;  ///< Seconds of calls.
-  std::vector<double> others;   ///< Of a duel: seconds of the other program's calls.
-  std::string failure;          ///< What went wrong; empty where nothing did.
+  std::vector<double> samples;     ///< Seconds of calls.
+  std::vector<double> others;      ///< Of a duel: seconds of the other program's calls.
+  std::vector<double> cold;        ///< Of a duel: seconds of calls whose data is in no cache,
+  std::vector<double> other_cold;  ///< and of the other program's.
+  std::string failure;             ///< What went wrong; empty where nothing did.
 };
 
 /// What a child process may use.
@@ -48,8 +52,8 @@ class Workload {
 
   /// Checks and measures a program; one that cannot be quicker than `best` is measured once.
   Outcome measure(const Module& program, double best, const ChildLimits& limits) const;
-  /// Measures two programs in turns.
-  Outcome duel(const Module& program, const Module& other, int repeat,
+  /// Measures two programs in turns, so often with what they need in the caches, and without.
+  Outcome duel(const Module& program, const Module& other, int warm, int cold,
                const ChildLimits& limits) const;
   /// Checks a program alone.
   Outcome check(const Module& program, const ChildLimits& limits) const;

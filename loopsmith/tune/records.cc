@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <sqlite3.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <array>
 #include <fstream>
@@ -19,6 +20,8 @@
 
 namespace loopsmith::tune {
 namespace {
+
+using Json = nlohmann::json;
 
 constexpr int patience_ms = 30'000;  ///< How long who finds the file locked waits.
 
@@ -142,6 +145,19 @@ std::string key_of(const Ptr<PrimFunc>& func) {
   return to_string(structural_hash(named_main(func)));
 }
 
+/// Takes the steps of a trace of a record.
+tir::Schedule replayed(const Record& record, const Ptr<PrimFunc>& func, const std::string& trace) {
+  tir::Schedule schedule(func, 1);
+  try {
+    schedule.apply_json(trace);
+  } catch (const UserError& error) {
+    fail(ErrorKind::format, "record_applies", hint("tune it again, or delete the record"), {},
+         "the record of {} by version {} does not apply any more: {}", func->name(), record.version,
+         error.what());
+  }
+  return schedule;
+}
+
 }  // namespace
 
 bool Record::is_of(const Ptr<PrimFunc>& func) const {
@@ -154,17 +170,24 @@ bool Record::has_variants() const {
 
 tir::Schedule Record::schedule(const Ptr<PrimFunc>& func) const {
   require(!has_variants(), "record_has_one_schedule",
-          hint("build it from Python: ls.build(func, records=...)"),
+          hint("use Record::scheduled, or recorded(func, records)"),
           "the record of {} has several schedules, for ranges of sizes", func->name());
-  tir::Schedule schedule(with_attr(func, "global_symbol", string_imm(name)), 1);
-  try {
-    schedule.apply_json(trace);
-  } catch (const UserError& error) {
-    fail(ErrorKind::format, "record_applies", hint("tune it again, or delete the record"), {},
-         "the record of {} by version {} does not apply any more: {}", func->name(), version,
-         error.what());
+  return replayed(*this, with_attr(func, "global_symbol", string_imm(name)), trace);
+}
+
+Ptr<PrimFunc> Record::scheduled(const Ptr<PrimFunc>& func, const Ptr<PrimFunc>& reference) const {
+  Ptr<PrimFunc> made;
+  if (has_variants()) {
+    const Json data = Json::parse(trace);
+    std::vector<Ptr<PrimFunc>> variants = {reference};
+    for (const Json& each : data.at("variants")) {
+      variants.push_back(replayed(*this, func, each.dump()).func());
+    }
+    made = with_size_tree(variants, SizeTree::from_json(data.at("tree").dump()));
+  } else {
+    made = with_attr(schedule(func).func(), "global_symbol", string_imm(func->name()));
   }
-  return schedule;
+  return with_attr(made, "tir.is_scheduled", Expr(1));
 }
 
 Records::Records(std::string path) : path_(std::move(path)) {
@@ -246,16 +269,36 @@ Record record_of(const Ptr<PrimFunc>& func, const tir::Schedule& schedule, std::
           .machine = machine_name()};
 }
 
+Record record_of(const BestSizes& best, std::string target) {
+  std::vector<std::string> variants;
+  for (const tir::Schedule& schedule : best.schedules) variants.push_back(schedule.trace_json());
+  Record record{.key = key_of(best.func),
+                .name = best.func->name(),
+                .program = to_json(named_main(best.func)),
+                .target = std::move(target),
+                .version = std::string(release()),
+                .trace = fmt::format(R"({{"variants": [{}], "tree": {}}})",
+                                     fmt::join(variants, ", "), best.tree.as_json()),
+                .check = check_text(best.is_checked),
+                .machine = machine_name()};
+  for (const SizedRow& row : best.rows) {  // Their weights add up to 1.
+    record.seconds += row.weight * row.seconds;
+    record.default_seconds += row.weight * row.default_seconds;
+  }
+  return record;
+}
+
+std::string check_text(bool is_checked) {
+  return is_checked ? "compared with the program without a schedule"
+                    : "compared with the default schedule";
+}
+
 Ptr<PrimFunc> recorded(const Ptr<PrimFunc>& func, const Records& records, const Target& target,
                        const BuildOptions& options, Numerics numerics) {
   if (func->attrs.get_int("tir.is_scheduled", 0) != 0) return func;
-  for (const Record& record : records.of(func, target_key(target, options, numerics))) {
-    if (record.has_variants()) continue;
-    const Ptr<PrimFunc> made = record.schedule(func).func();
-    return with_attr(with_attr(made, "tir.is_scheduled", Expr(1)), "global_symbol",
-                     string_imm(func->name()));
-  }
-  return func;
+  const auto found = records.of(func, target_key(target, options, numerics));
+  if (found.empty()) return func;
+  return found.front().scheduled(func, reference_of(func, target, options, numerics));
 }
 
 }  // namespace loopsmith::tune

@@ -8,6 +8,7 @@
 
 #include "loopsmith/driver/build.h"
 #include "loopsmith/driver/schedule.h"
+#include "loopsmith/tune/best.h"
 #include "loopsmith/tune/numerics.h"
 
 namespace loopsmith::tune {
@@ -44,11 +45,14 @@ struct Record {
 
   /// True for a record of this program: its key may be that of two.
   bool is_of(const Ptr<PrimFunc>& func) const;
-  /// True when it has several schedules, for ranges of sizes; Python's `ls.build` joins them.
+  /// True when it has several schedules, for ranges of sizes.
   bool has_variants() const;
   /// The schedule, its steps taken on the function.
   /// Throws a UserError where this version of the compiler refuses a step, and for variants.
   tir::Schedule schedule(const Ptr<PrimFunc>& func) const;
+  /// The function as it is scheduled; of variants, one function that decides between them, with
+  /// `reference` as variant 0. Throws a UserError where this version refuses a step.
+  Ptr<PrimFunc> scheduled(const Ptr<PrimFunc>& func, const Ptr<PrimFunc>& reference) const;
 };
 
 /// A file of records. Several processes may write to it at once; what was written stays when a
@@ -81,6 +85,11 @@ std::string target_key(const Target& target, const BuildOptions& options, Numeri
 
 /// The record of a schedule of a function, made here and now; what was measured is left to fill in.
 Record record_of(const Ptr<PrimFunc>& func, const tir::Schedule& schedule, std::string target);
+/// The record of schedules for ranges of sizes, and of what decides between them.
+Record record_of(const BestSizes& best, std::string target);
+/// What a record says of how results were compared: with the program without a schedule, or with
+/// the default one alone.
+std::string check_text(bool is_checked);
 
 /// The function with the schedule of its quickest record, for `build`; as it is where there is
 /// none, or where it has a schedule. Throws a UserError where the file cannot be used, or the

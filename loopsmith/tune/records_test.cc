@@ -154,5 +154,38 @@ TEST(Records, name_options_that_are_not_usual) {
   EXPECT_NE(target_key(Target("llvm -mcpu=native")).find(machine_name()), std::string::npos);
 }
 
+TEST(Records, keep_variants_and_what_decides_between_them) {
+  const TemporaryFile file;
+  const Ptr<PrimFunc> func = parse_function(
+      "@T.prim_func\n"
+      "def main(a: T.handle, b: T.handle):\n"
+      "    m = T.int32()\n"
+      "    A = T.match_buffer(a, (m, 64), \"float32\")\n"
+      "    B = T.match_buffer(b, (m, 64), \"float32\")\n"
+      "    for i, j in T.grid(m, 64):\n"
+      "        with T.block(\"B\"):\n"
+      "            vi, vj = T.axis.remap(\"SS\", [i, j])\n"
+      "            B[vi, vj] = A[vi, vj] * T.float32(2)\n");
+  SearchOptions options{.trials = 4};
+  options.records = file.path();
+  options.space = [](tir::Schedule& sch) {
+    sch.split(sch.get_loops("B")[1], {infer, sch.sample_categorical({16, 32}, {0.5, 0.5})});
+  };
+  options.runner = [](const Ptr<PrimFunc>& made) -> std::vector<double> {
+    return {script(made).find(", 4, 16)") == std::string::npos ? 2.0 : 1.0};
+  };
+  const BestSizes best = search_sizes(func, {{"m", SizeRange(1, 64)}}, options);
+  EXPECT_EQ(best.record_failure, "");
+  const std::vector<Record> all = Records(file.path()).all();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_TRUE(all[0].has_variants());
+  EXPECT_DOUBLE_EQ(all[0].seconds, 1.0);
+  const Ptr<PrimFunc> found = recorded(func, Records(file.path()));
+  EXPECT_TRUE(structural_equal(found, best.function())) << script(found);
+  EXPECT_EQ(refusal([&] { (void)all[0].schedule(func); }),
+            "record_has_one_schedule: the record of main has several schedules, for ranges of "
+            "sizes");
+}
+
 }  // namespace
 }  // namespace loopsmith::tune

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -24,6 +25,10 @@ constexpr std::size_t attempts = 200;  ///< In a row, without a new program: the
 constexpr double worth_a_try = 30;     ///< Times what the best is predicted to take.
 constexpr double fresh_share = 0.25;   ///< Of candidates, without parents.
 constexpr double mutated_share = 0.8;  ///< Of those with parents; the others are crossed.
+
+constexpr std::size_t walkers = 12;
+constexpr int walked_steps = 10;
+constexpr double hottest = 0.5, coldest = 0.02;  ///< Temperatures, of logarithms of times.
 
 void sort_by_prediction(std::vector<Candidate>& pool) {
   std::ranges::stable_sort(pool, {}, &Candidate::predicted);
@@ -54,12 +59,18 @@ void in_threads(std::size_t count, const std::function<void(std::size_t)>& task)
   if (failure) std::rethrow_exception(failure);
 }
 
-Model model_of(const CpuModel& machine, Substitution sizes) {
-  return [machine, sizes = std::move(sizes)](const Ptr<PrimFunc>& func) {
+Model model_of(const CpuModel& machine) {
+  return [machine](const Ptr<PrimFunc>& func) {
     LowerOptions options;
     options.vector_bits = machine.vector_bytes * 8;
-    const Stmt body = sizes.empty() ? func->body : substitute(func->body, sizes);
-    return estimate(with_body(func, body), machine, options);
+    return estimate(func, machine, options);
+  };
+}
+
+Model with_sizes(Model model, Sizes sizes) {
+  if (sizes.empty()) return model;
+  return [model = std::move(model), sizes = std::move(sizes)](const Ptr<PrimFunc>& func) {
+    return model(with_sizes(func, sizes));
   };
 }
 
@@ -76,9 +87,14 @@ Decisions Search::changed(const Trace& parent) {
   return mutated(parent, random_).value_or(Decisions());
 }
 
+Search::Plan Search::plan_of(Decisions decisions) {
+  const auto seed = 1 + static_cast<std::int64_t>(random_() % 2147483646);
+  return {.seed = seed, .decisions = std::move(decisions)};
+}
+
 Search::Plan Search::plan(const std::vector<Trace>& parents) {
   std::uniform_real_distribution<double> share(0, 1);
-  Plan made{.seed = 1 + static_cast<std::int64_t>(random_() % 2147483646), .decisions = {}};
+  Plan made = plan_of({});
   if (parents.empty() || share(random_) < fresh_share) return made;
   // The first is likelier than those after it.
   std::vector<double> weights;
@@ -91,7 +107,7 @@ Search::Plan Search::plan(const std::vector<Trace>& parents) {
   return made;
 }
 
-std::optional<Candidate> Search::carry_out(const Plan& plan) const {
+std::variant<Candidate, std::string> Search::carry_out(const Plan& plan) const {
   Schedule schedule(func_, plan.seed);
   schedule.samples().tell(plan.decisions);
   try {
@@ -100,9 +116,28 @@ std::optional<Candidate> Search::carry_out(const Plan& plan) const {
     made.hash = to_string(structural_hash(made.func));
     made.predicted = parts_.model(made.func);
     return made;
-  } catch (const UserError&) {
-    return {};  // What was drawn is no schedule, or it cannot be lowered.
+  } catch (const UserError& error) {  // What was drawn is no schedule, or it cannot be lowered.
+    return std::string(error.problem());
   }
+}
+
+std::vector<std::optional<Candidate>> Search::carried_out(const std::vector<Plan>& plans) {
+  std::vector<std::variant<Candidate, std::string>> drawn(plans.size());
+  const auto carry = [&](std::size_t i) { drawn[i] = carry_out(plans[i]); };
+  if (is_concurrent_) {
+    in_threads(plans.size(), carry);
+  } else {
+    for (std::size_t i = 0; i < plans.size(); ++i) carry(i);
+  }
+  std::vector<std::optional<Candidate>> fresh(plans.size());
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (const auto* why = std::get_if<std::string>(&drawn[i])) {
+      ++refused_[*why];
+    } else if (auto& made = std::get<Candidate>(drawn[i]); known_.insert(made.hash).second) {
+      fresh[i] = std::move(made);
+    }
+  }
+  return fresh;
 }
 
 void Search::breed(const std::vector<Trace>& parents, std::size_t size,
@@ -111,16 +146,13 @@ void Search::breed(const std::vector<Trace>& parents, std::size_t size,
   while (pool.size() < size && in_vain < attempts) {
     std::vector<Plan> plans;
     for (std::size_t i = 0; i < chunk; ++i) plans.push_back(plan(parents));
-    std::vector<std::optional<Candidate>> drawn(chunk);
-    const auto carry = [&](std::size_t i) { drawn[i] = carry_out(plans[i]); };
-    if (is_concurrent_) {
-      in_threads(chunk, carry);
-    } else {
-      for (std::size_t i = 0; i < chunk; ++i) carry(i);
-    }
     in_vain += chunk;
-    for (auto& candidate : drawn) {
-      if (!candidate || pool.size() == size || !known_.insert(candidate->hash).second) continue;
+    for (auto& candidate : carried_out(plans)) {
+      if (!candidate) continue;
+      if (pool.size() == size) {
+        known_.erase(candidate->hash);  // There was no place for it.
+        continue;
+      }
       pool.push_back(*std::move(candidate));
       in_vain = 0;
     }
@@ -128,13 +160,53 @@ void Search::breed(const std::vector<Trace>& parents, std::size_t size,
   sort_by_prediction(pool);
 }
 
-std::vector<Candidate> Search::take_starts() {
-  std::vector<Candidate> found;
-  for (Decisions& decisions : std::exchange(parts_.starts, {})) {
-    auto candidate = carry_out({.seed = 1, .decisions = std::move(decisions)});
-    if (candidate && known_.insert(candidate->hash).second) {
-      found.push_back(*std::move(candidate));
+std::vector<Candidate> Search::bred_pool(const std::vector<Trace>& quickest) {
+  std::vector<Candidate> pool;
+  std::vector<Trace> parents = quickest;
+  for (int generation = 1; generation <= generations; ++generation) {
+    breed(parents, static_cast<std::size_t>(generation) * pool_size, pool);
+    parents = quickest;
+    for (std::size_t i = 0; i < std::min(elite, pool.size()); ++i) {
+      parents.push_back(pool[i].trace);
     }
+  }
+  return pool;
+}
+
+/// Simulated annealing (Kirkpatrick, Gelatt, Vecchi, 1983) of the logarithm of the predicted time.
+/// Each step changes one decision, and is taken if the model predicts no more time, or else with
+/// the probability exp(-d / t), where d is by how much the logarithm grows, and t falls. The pool
+/// is all that was seen.
+std::vector<Candidate> Search::walked_pool(const std::vector<Trace>& quickest) {
+  std::uniform_real_distribution<double> share(0, 1);
+  std::vector<Candidate> pool;
+  breed(quickest, walkers, pool);
+  std::vector<Candidate> walking = pool;
+  for (int step = 0; step < walked_steps; ++step) {
+    const double temperature =
+        hottest * std::pow(coldest / hottest, static_cast<double>(step) / (walked_steps - 1));
+    std::vector<Plan> plans;
+    for (const Candidate& at : walking) plans.push_back(plan_of(changed(at.trace)));
+    std::vector<std::optional<Candidate>> seen = carried_out(plans);
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      if (!seen[i]) continue;
+      const double growth = std::log(seen[i]->predicted / walking[i].predicted);
+      if (growth <= 0 || share(random_) < std::exp(-growth / temperature)) walking[i] = *seen[i];
+      pool.push_back(*std::move(seen[i]));
+    }
+  }
+  sort_by_prediction(pool);
+  return pool;
+}
+
+std::vector<Candidate> Search::take_starts() {
+  std::vector<Plan> plans;
+  for (Decisions& decisions : std::exchange(parts_.starts, {})) {
+    plans.push_back({.seed = 1, .decisions = std::move(decisions)});
+  }
+  std::vector<Candidate> found;
+  for (auto& candidate : carried_out(plans)) {
+    if (candidate) found.push_back(*std::move(candidate));
   }
   return found;
 }
@@ -146,14 +218,14 @@ std::vector<Candidate> Search::next_batch(std::size_t size) {
     quickest.push_back(measured_[i].trace);
   }
   std::vector<Candidate> pool;
-  std::vector<Trace> parents = quickest;
-  for (int generation = 1; generation <= generations; ++generation) {
-    breed(parents, static_cast<std::size_t>(generation) * pool_size, pool);
-    parents = quickest;
-    for (std::size_t i = 0; i < std::min(elite, pool.size()); ++i) {
-      parents.push_back(pool[i].trace);
-    }
+  switch (parts_.strategy) {
+    case Strategy::evolutionary: pool = bred_pool(quickest); break;
+    case Strategy::annealed: pool = walked_pool(quickest); break;
+    case Strategy::random: breed({}, size, pool); break;
   }
+  std::map<std::string, double> predicted;
+  for (const Candidate& candidate : pool) predicted.emplace(candidate.hash, candidate.predicted);
+  expected_.predict(predicted);
   if (pool.size() > size) {  // One is any.
     const auto last = static_cast<std::ptrdiff_t>(size) - 1;
     const auto slow = std::ranges::upper_bound(pool, worth_a_try * pool.front().predicted, {},
@@ -169,6 +241,7 @@ std::vector<Candidate> Search::next_batch(std::size_t size) {
 }
 
 void Search::learn(const Candidate& candidate, double seconds) {
+  expected_.measure(candidate.hash, seconds);
   const auto place = std::ranges::upper_bound(measured_, seconds, {}, &Measured::seconds);
   measured_.insert(place, {seconds, candidate.trace});
 }

@@ -3,15 +3,21 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
-#include "loopsmith/ir/walk.h"
+#include "loopsmith/ir/function.h"
 #include "loopsmith/rules/cpu_model.h"
 #include "loopsmith/tune/decisions.h"
+#include "loopsmith/tune/expected_gain.h"
+#include "loopsmith/tune/sizes.h"
 #include "loopsmith/tune/spaces/space.h"
+#include "loopsmith/tune/strategy.h"
 
 namespace loopsmith::tune {
 
@@ -25,8 +31,10 @@ struct Candidate {
 
 /// Seconds of a call of a scheduled function, about.
 using Model = std::function<double(const Ptr<PrimFunc>&)>;
-/// The model of a processor, for values of symbolic sizes.
-Model model_of(const CpuModel& machine, Substitution sizes = {});
+/// The model of a processor.
+Model model_of(const CpuModel& machine);
+/// A model that takes symbolic sizes for numbers.
+Model with_sizes(Model model, Sizes sizes);
 
 /// What may be other than it is.
 struct SearchParts {
@@ -34,17 +42,18 @@ struct SearchParts {
   /// Other decisions for those of a candidate, with what a seed gives; none: `mutated`.
   std::function<Decisions(const Decisions& decided, std::uint64_t seed)> mutator = {};
   std::vector<Decisions> starts = {};  ///< What is tried first.
+  Strategy strategy = Strategy::evolutionary;
 };
 
 /// Does something with each number below `count`, in as many threads as the process may use.
 void in_threads(std::size_t count, const std::function<void(std::size_t)>& task);
 
-/// An evolutionary search that a model leads.
+/// A search that a model leads, by one of the strategies.
 ///
-/// For each batch a pool is drawn of the space, bred of the quickest that were measured, and for a
-/// second generation of those of the pool that the model likes best: by a change of one decision,
-/// or a cross of two. The best of the pool are proposed, and one at random. A program that was
-/// proposed is not proposed again. The same with any number of threads.
+/// For each batch a pool is made, by default drawn of the space, bred of the quickest that were
+/// measured, and for a second generation of those of the pool that the model likes best: by a
+/// change of one decision, or a cross of two. The best of the pool are proposed, and one at random.
+/// A program that was proposed is not proposed again. The same with any number of threads.
 class Search {
  public:
   /// Where it `is_concurrent`, several threads draw from the space, and predict.
@@ -55,6 +64,12 @@ class Search {
   std::vector<Candidate> next_batch(std::size_t size);
   /// Takes note of what a candidate was measured to take.
   void learn(const Candidate& candidate, double seconds);
+  /// Leaves out a candidate that another search proposed.
+  void know(const Candidate& candidate) { known_.insert(candidate.hash); }
+  /// What the best one left is expected to save, as a share of the best time so far.
+  double expected_gain(double best) const { return expected_.share_of(best); }
+  /// How many draws were no legal schedule, by what was said.
+  const std::map<std::string, int>& refused() const { return refused_; }
 
  private:
   struct Plan {
@@ -66,12 +81,19 @@ class Search {
     Trace trace;
   };
 
+  /// A plan of decisions, with a seed for those that they leave open.
+  Plan plan_of(Decisions decisions);
   Plan plan(const std::vector<Trace>& parents);
   Decisions changed(const Trace& parent);
   /// The candidates of the starts, which are not drawn again.
   std::vector<Candidate> take_starts();
-  std::optional<Candidate> carry_out(const Plan& plan) const;
+  /// The candidates of some plans, by several threads where they may; nothing in the place of what
+  /// is no legal schedule, or known.
+  std::vector<std::optional<Candidate>> carried_out(const std::vector<Plan>& plans);
+  std::variant<Candidate, std::string> carry_out(const Plan& plan) const;
   void breed(const std::vector<Trace>& parents, std::size_t size, std::vector<Candidate>& pool);
+  std::vector<Candidate> bred_pool(const std::vector<Trace>& quickest);
+  std::vector<Candidate> walked_pool(const std::vector<Trace>& quickest);
 
   Ptr<PrimFunc> func_;
   Space space_;
@@ -80,6 +102,8 @@ class Search {
   SearchParts parts_;
   std::set<std::string> known_;
   std::vector<Measured> measured_;  ///< The quickest first.
+  ExpectedGain expected_;
+  std::map<std::string, int> refused_;
 };
 
 }  // namespace loopsmith::tune

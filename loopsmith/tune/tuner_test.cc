@@ -4,32 +4,21 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
-#include <set>
 
 #include "loopsmith/ir/script_text.h"
 #include "loopsmith/schedule/schedule.h"
 #include "loopsmith/script/parse.h"
 #include "loopsmith/support/testing/refusal.h"
+#include "loopsmith/te/te.h"
 #include "loopsmith/tune/decisions.h"
 #include "loopsmith/tune/measurement.h"
-#include "loopsmith/tune/search.h"
 #include "loopsmith/tune/spaces/generated.h"
+#include "loopsmith/tune/testing/product.h"
 
 namespace loopsmith::tune {
 namespace {
 
-Ptr<PrimFunc> product() {
-  return parse_function(
-      "@T.prim_func\n"
-      "def main(A: T.Buffer((48, 32), \"float32\"), B: T.Buffer((32, 64), \"float32\"),\n"
-      "         C: T.Buffer((48, 64), \"float32\")):\n"
-      "    for i, j, k in T.grid(48, 64, 32):\n"
-      "        with T.block(\"C\"):\n"
-      "            vi, vj, vk = T.axis.remap(\"SSR\", [i, j, k])\n"
-      "            with T.init():\n"
-      "                C[vi, vj] = T.float32(0)\n"
-      "            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]\n");
-}
+using testing::product;
 
 /// A function that adds a number to each element.
 Ptr<PrimFunc> sum_with(const std::string& number) {
@@ -179,8 +168,119 @@ TEST(Tuner, is_for_processors) {
 }
 
 TEST(Tuner, says_that_nothing_could_be_measured) {
-  EXPECT_EQ(::loopsmith::testing::refusal([] { search(product(), {.trials = 0}); }),
-            "search_finds_a_schedule: search: none of 0 candidates could be measured");
+  SearchOptions options{.trials = 3};
+  options.space = [](tir::Schedule& sch) { sch.get_block("D"); };
+  EXPECT_EQ(::loopsmith::testing::refusal([&] { search(product(), options); }).substr(0, 73),
+            "search_finds_a_schedule: search: none of 0 candidates could be measured: ");
+}
+
+TEST(Tuner, tells_of_each_trial_and_ends_by_regret) {
+  std::size_t told = 0;
+  SearchOptions options{.trials = 200, .seed = 1, .regret = 0.02};
+  options.model = [](const Ptr<PrimFunc>& func) {
+    return static_cast<double>(script(func).size());
+  };
+  options.runner = [&](const Ptr<PrimFunc>& func) -> std::vector<double> {
+    return {static_cast<double>(script(func).size())};  // As the model says.
+  };
+  options.on_trial = [&](const Trial& trial) {
+    EXPECT_EQ(trial.function, "main");
+    ++told;
+  };
+  const Best best = search(product(), options);
+  EXPECT_EQ(told, best.trials.size());
+  EXPECT_LT(told, 100U);
+}
+
+TEST(Tuner, searches_what_a_schedule_of_tensor_expressions_left_open) {
+  const te::Tensor a = te::placeholder({64}, f32, "A");
+  const te::Tensor b = te::compute({64}, [&](const Expr& i) { return a(i) + 1; }, "B");
+  const te::Schedule steps = te::create_schedule({b});
+  SearchOptions options{.trials = 10};
+  options.space = [](tir::Schedule& sch) {
+    sch.split(sch.get_loops("B")[0], {infer, sch.sample_categorical({4, 8}, {0.5, 0.5})});
+  };
+  const Best best = search(steps, {a, b}, options);
+  EXPECT_EQ(best.trials.size(), 2U);
+}
+
+/// A product with a symbolic number of rows.
+Ptr<PrimFunc> rows_by_columns() {
+  return parse_function(
+      "@T.prim_func\n"
+      "def main(a: T.handle, b: T.handle):\n"
+      "    m = T.int32()\n"
+      "    A = T.match_buffer(a, (m, 64), \"float32\")\n"
+      "    B = T.match_buffer(b, (m, 64), \"float32\")\n"
+      "    for i, j in T.grid(m, 64):\n"
+      "        with T.block(\"B\"):\n"
+      "            vi, vj = T.axis.remap(\"SS\", [i, j])\n"
+      "            B[vi, vj] = A[vi, vj] * T.float32(2)\n");
+}
+
+TEST(Tuner, finds_variants_for_ranges_of_sizes) {
+  SearchOptions options{.trials = 20, .seed = 1};
+  options.space = [](tir::Schedule& sch) {
+    const auto factor = sch.sample_categorical({16, 32, 48}, {0.4, 0.3, 0.3});
+    sch.split(sch.get_loops("B")[1], {infer, factor});
+  };
+  // Columns by 16 are quick for few rows, by 32 for many.
+  options.runner = [](const Ptr<PrimFunc>& func) -> std::vector<double> {
+    const std::string text = script(func);
+    const bool is_large = text.find("T.grid(1000, ") != std::string::npos;
+    const bool is_quick = text.find(is_large ? ", 2, 32)" : ", 4, 16)") != std::string::npos;
+    return {is_quick ? 1.0 : 2.0};
+  };
+  const BestSizes best = search_sizes(
+      rows_by_columns(), {{"m", SizeWeights{{1, 1.0}, {10, 1.0}, {1000, 1.0}}}}, options);
+  EXPECT_EQ(best.trials.size(), 3U);
+  EXPECT_EQ(best.schedules.size(), 2U);
+  EXPECT_FALSE(best.is_default());
+  EXPECT_NEAR(best.speedup(), 2, 1e-9);
+  EXPECT_EQ(best.tree.decide({{"m", 1}}), best.tree.decide({{"m", 10}}));
+  EXPECT_NE(best.tree.decide({{"m", 1}}), best.tree.decide({{"m", 1000}}));
+  const std::string text = script(best.function());
+  EXPECT_NE(text.find("if m < 100:"), std::string::npos) << text;
+}
+
+TEST(Tuner, measures_the_sizes_that_were_drawn) {
+  const BestSizes best =
+      search_sizes(rows_by_columns(), {{"m", SizeRange(1, 64)}}, {.trials = 6, .seed = 2});
+  EXPECT_EQ(best.trials.size(), 6U);
+  EXPECT_TRUE(best.is_checked);
+  ASSERT_EQ(best.rows.front().sizes.at("m"), 1);
+  EXPECT_EQ(best.rows.back().sizes.at("m"), 64);
+  for (const SizedRow& row : best.rows) EXPECT_GT(row.best_seconds, 0);
+  const std::vector<NDArray> arguments = random_arguments(*rows_by_columns(), 5, {{"m", 37}});
+  EXPECT_EQ(arguments[0].shape()[0], 37);
+  const Workload workload(arguments, build(rows_by_columns()));
+  EXPECT_EQ(workload.check(build(best.function()), {}).failure, "");
+}
+
+TEST(Tuner, shares_trials_among_the_functions_of_a_module) {
+  const Ptr<IRModule> module = make(IRModule{
+      .names = {make(GlobalVar{.name_hint = "often"}), make(GlobalVar{.name_hint = "seldom"})},
+      .functions = {product(), row_sums()}});
+  SearchOptions options{.trials = 60, .seed = 1};
+  options.runner = [](const Ptr<PrimFunc>& func) -> std::vector<double> {
+    return {static_cast<double>(script(func).size())};
+  };
+  const BestModule best = search_module(module, {{"often", 50.0}}, options);
+  const std::size_t often = best.functions.at("often").trials.size(),
+                    seldom = best.functions.at("seldom").trials.size();
+  EXPECT_EQ(often + seldom, 60U);
+  EXPECT_GT(often, seldom);
+  const Ptr<IRModule> scheduled = best.scheduled();
+  EXPECT_EQ(build(scheduled).names(), (std::vector<std::string>{"often", "seldom"}));
+  EXPECT_EQ(
+      ::loopsmith::testing::refusal([&] { search_module(module, {{"never", 1.0}}, options); }),
+      "weights_fit_functions: search: the weight of never is 1; the functions are often, "
+      "seldom");
+  EXPECT_EQ(::loopsmith::testing::refusal([&] { search_module(make(IRModule{}), {}, options); }),
+            "module_has_functions: search: the module has no functions");
+  options.arguments = random_arguments(*product(), 1);
+  EXPECT_EQ(::loopsmith::testing::refusal([&] { search_module(module, {}, options); }),
+            "arguments_are_random: search: arguments are given, and a module");
 }
 
 TEST(Measurement, tells_what_is_wrong_or_hangs) {
@@ -197,9 +297,11 @@ TEST(Measurement, tells_what_is_wrong_or_hangs) {
                      "        B[0] = B[0] + T.float32(1)\n"));
   EXPECT_EQ(workload.measure(endless, 1, {.seconds = 0.5}).failure,
             "it took more than 0.5 seconds");
-  const Outcome duel = workload.duel(build(sum_with("1")), build(sum_with("1")), 3, {});
+  const Outcome duel = workload.duel(build(sum_with("1")), build(sum_with("1")), 3, 2, {});
   EXPECT_EQ(duel.samples.size(), 3U);
   EXPECT_EQ(duel.others.size(), 3U);
+  EXPECT_EQ(duel.cold.size(), 2U);
+  EXPECT_EQ(duel.other_cold.size(), 2U);
 }
 
 TEST(Measurement, lets_sums_of_halves_be_regrouped) {
@@ -214,23 +316,6 @@ TEST(Measurement, lets_sums_of_halves_be_regrouped) {
   EXPECT_EQ(difference(expected, got), "");
   got[1].data<std::uint16_t>()[2] ^= 0x8000;
   EXPECT_EQ(difference(expected, got).substr(0, 22), "argument 1, element 2:");
-}
-
-TEST(Search, proposes_each_program_once_and_the_same_with_any_number_of_threads) {
-  const Model model = model_of(cpu_model_of(Target("llvm -mcpu=native")));
-  Search concurrent(product(), generated_space, 7, true, {model});
-  Search alone(product(), generated_space, 7, false, {model});
-  std::set<std::string> programs;
-  for (int round = 0; round < 2; ++round) {
-    const auto batch = concurrent.next_batch(5), same = alone.next_batch(5);
-    ASSERT_EQ(batch.size(), 5U);
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      EXPECT_TRUE(programs.insert(batch[i].hash).second);
-      EXPECT_EQ(batch[i].hash, same[i].hash);
-      concurrent.learn(batch[i], 1.0 + static_cast<double>(i));
-      alone.learn(same[i], 1.0 + static_cast<double>(i));
-    }
-  }
 }
 
 /// What a sample decided, as numbers.

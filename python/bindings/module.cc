@@ -40,6 +40,7 @@ NB_MODULE(_core, m) {
   bind_te_schedule(m);
   bind_driver(m);
   bind_tune(m);
+  bind_tune_sizes(m);
   name_mistakes(m);
   m.def("add_attribute", add_attribute, nanobind::arg("function"), nanobind::arg("name"),
         nanobind::arg("value"), "Give the class of a function of this extension an attribute.");

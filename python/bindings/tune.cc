@@ -4,11 +4,11 @@
 #include "loopsmith/tune/cost_model.h"
 #include "loopsmith/tune/decisions.h"
 #include "loopsmith/tune/features.h"
+#include "loopsmith/tune/numerics.h"
 #include "loopsmith/tune/records.h"
 #include "loopsmith/tune/spaces/fixed_order.h"
 #include "loopsmith/tune/spaces/generated.h"
 #include "loopsmith/tune/spaces/generated_gpu.h"
-#include "loopsmith/tune/variants.h"
 
 #include <random>
 #include <utility>
@@ -94,22 +94,17 @@ nb::list crossed(const Trace& first, const Trace& second, std::uint64_t seed) {
   return to_list(tune::crossed(first, second, random));
 }
 
-Ptr<PrimFunc> with_variants(const std::vector<std::pair<Ptr<PrimFunc>, nb::object>>& variants) {
-  std::vector<tune::Variant> given;
-  for (const auto& [func, condition] : variants) {
-    given.push_back({func, condition.is_none() ? Expr() : to_expr(condition)});
-  }
-  return tune::with_variants(given);
+tune::Numerics numerics_of(const std::string& name) {
+  return name == "free"     ? tune::Numerics::free
+         : name == "strict" ? tune::Numerics::strict
+                            : tune::Numerics::reproducible;
 }
 
 /// What records are found by, as Python's options have it.
 std::string target_key(const Target& target, const std::string& numerics, bool contract,
                        std::vector<std::string> fast_math, int num_threads) {
   const BuildOptions options{.contract = contract, .fast_math = std::move(fast_math)};
-  const auto lock = numerics == "free"     ? tune::Numerics::free
-                    : numerics == "strict" ? tune::Numerics::strict
-                                           : tune::Numerics::reproducible;
-  return tune::target_key(target, options, lock, num_threads);
+  return tune::target_key(target, options, numerics_of(numerics), num_threads);
 }
 
 void bind_records(nb::module_& m) {
@@ -171,18 +166,15 @@ void bind_tune(nb::module_& m) {
         nb::sig("def crossed_decisions(first: Trace, second: Trace, seed: int) -> "
                 "list[tuple[str, typing.Any]]"),
         "Return decisions each from one of two traces, as long as those have the same samples.");
-  m.def("with_variants", &with_variants, nb::arg("variants"),
-        nb::sig("def with_variants(variants: list[tuple[PrimFunc, Expr | None]]) -> PrimFunc"),
-        "Return one function that runs the first variant whose condition holds; all are schedules\n"
-        "of one function, and the last has no condition.");
   m.def(
-      "scheduled_by_rule",
-      [](const Ptr<PrimFunc>& func, const Target& target) {
-        return schedule_by_rule(func, target);
+      "reference_of",
+      [](const Ptr<PrimFunc>& func, const Target& target, const std::string& numerics) {
+        return tune::reference_of(func, target, {}, numerics_of(numerics));
       },
-      nb::arg("func"), nb::arg("target"),
-      nb::sig("def scheduled_by_rule(func: PrimFunc, target: Target) -> PrimFunc"),
-      "Return a function as the default schedule has it, before it is lowered.");
+      nb::arg("func"), nb::arg("target"), nb::arg("numerics"),
+      nb::sig("def reference_of(func: PrimFunc, target: Target, numerics: str) -> PrimFunc"),
+      "Return a program as it is carried out where nothing better is known, before it is lowered: "
+      "by\nthe default schedule, under a lock as it is written, or in one order.");
 }
 
 }  // namespace loopsmith::python

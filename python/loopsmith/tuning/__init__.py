@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from .._core import SizeRange
 from .background import BackgroundModule
 from .generated import generated, generated_for_gpu
 from .holes import Decision, decisions_of, mutated
@@ -19,7 +20,6 @@ from .remote import RemoteRunner
 from .result import Explanation, Trial, Tuned, TunedModule
 from .runner import Runner
 from .search import Candidate, Search
-from .size_range import SizeRange
 from .sized import TunedSizes
 from .space import Space
 from .strategies import AnnealedSearch, EvolutionarySearch, RandomSearch

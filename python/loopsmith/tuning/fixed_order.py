@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .. import _core
 from .._core import PrimFunc, Schedule, Target
-from ..compiled_program import scheduled_program
+from ..build_options import DEFAULT_TARGET
 
 
 def fix_order(sch: Schedule) -> None:
@@ -21,22 +21,9 @@ def fix_order(sch: Schedule) -> None:
 
 def ordered(func: PrimFunc) -> PrimFunc:
     """Return the program whose results are those of all schedules of this order."""
-    sch = Schedule(func)
-    fix_order(sch)
-    made = scheduled_program(sch, keeps_trace=False)
-    assert isinstance(made, PrimFunc)
-    return made.with_attr("tir.is_scheduled", 1)
+    return _core.reference_of(func, Target(DEFAULT_TARGET), "reproducible")
 
 
 def unless_scheduled(func: PrimFunc) -> PrimFunc:
     """Return the program in that order, if it has no schedule."""
     return func if "tir.is_scheduled" in (func.attrs or {}) else ordered(func)
-
-
-def by_default(func: PrimFunc, target: str, numerics: str) -> PrimFunc:
-    """Return a program as it is carried out where nothing better is known, under a lock."""
-    if numerics == "reproducible":
-        return ordered(func)
-    if numerics == "free":
-        func = _core.scheduled_by_rule(func, Target(target))
-    return func.with_attr("tir.is_scheduled", 1)

@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
-from .._core import PrimFunc, Schedule, Trace
+from .._core import PrimFunc, Schedule, SizeTree, Trace
 from ..compiled_program import scheduled_program
 from ..errors import FormatError, UserError
 from ..ir import from_json, structural_equal, structural_hash, to_json
 from .database import Database
 from .postgres import SCHEMES, PostgresDatabase
-from .size_tree import tree_from_json
 from .sized import function_of
 
 if TYPE_CHECKING:
@@ -85,7 +84,9 @@ class Record:
             assert isinstance(made, PrimFunc)
             return made
         schedules = [self._replayed(func, json.dumps(trace)) for trace in data["variants"]]
-        return function_of(func, schedules, tree_from_json(data["tree"]), target, numerics)
+        return function_of(
+            func, schedules, SizeTree.from_json(json.dumps(data["tree"])), target, numerics
+        )
 
     def schedule(self, func: PrimFunc) -> Schedule:
         """Return the schedule, its steps taken on a function, under the name that it had.
@@ -247,7 +248,7 @@ def record_of_sizes(best: TunedSizes, target: str) -> Record:
         program=to_json(named_main(best.func)),
         target=target,
         version=_core.version,
-        trace=json.dumps({"variants": variants, "tree": best.tree.as_json()}),
+        trace=json.dumps({"variants": variants, "tree": json.loads(best.tree.as_json())}),
         seconds=sum(row.weight * row.seconds for row in best.rows) / total,
         default_seconds=sum(row.weight * row.default_seconds for row in best.rows) / total,
         check="compared with the program without a schedule",

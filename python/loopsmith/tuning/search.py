@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Union
 
-from .._core import PrimFunc, Schedule, Trace
+from .._core import ExpectedGain, PrimFunc, Schedule, Trace
 from ..compiled_program import scheduled_program
 from ..errors import BoundsError, LowerError, ScheduleError, UserError
 from ..ir import structural_hash
-from .expected_gain import ExpectedGain
 from .holes import Decision, crossed, mutated
 from .model import Learner, Model
 from .space import Space

@@ -3,45 +3,17 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _core
-from .._core import Module, PrimFunc, Schedule
+from .._core import Module, PrimFunc, Schedule, SizedRow, SizeTree, Target
 from ..compiled_program import scheduled_program
 from ..driver import build
 from ..timing import seconds_text
-from .fixed_order import by_default
 from .result import Trial
-from .size_range import size_variables
-from .size_tree import Leaf, SizeTree, Split
-
-
-@dataclass(frozen=True)
-class SizedRow:
-    """What was measured with some sizes.
-
-    Attributes
-    ----------
-    seconds
-        Of a call of the variant that the tree takes.
-    default_seconds
-        With the default schedule, measured beside it.
-    best_seconds
-        The quickest of all that was measured with these sizes.
-    variant
-        The variant; 0 is the default schedule.
-    """
-
-    sizes: dict[str, int]
-    weight: float
-    seconds: float
-    default_seconds: float
-    best_seconds: float
-    variant: int
 
 
 @dataclass(frozen=True)
@@ -74,13 +46,12 @@ class TunedSizes:
     @property
     def speedup(self) -> float:
         """How many times as quick as the default schedule: the weighted geometric mean."""
-        logs = (row.weight * math.log(row.default_seconds / row.seconds) for row in self.rows)
-        return math.exp(sum(logs) / sum(row.weight for row in self.rows))
+        return _core.speedup_of(self.rows)
 
     @property
     def is_default(self) -> bool:
         """Whether the default schedule is the best for all sizes."""
-        return self.tree == Leaf(0)
+        return self.tree.is_leaf and self.tree.variant == 0
 
     def function(self) -> PrimFunc:
         """Return the program as one function, which decides by its sizes which variant runs."""
@@ -138,44 +109,12 @@ def function_of(
     numerics
         What the schedules keep; variant 0 keeps it, too.
     """
-    variables = size_variables(func)
-    conditions = _conditions(tree, variables)
-    order = sorted(conditions)
-    made = [by_default(func, target, numerics), *map(_scheduled, schedules)]
-    if len(order) == 1:
-        return made[order[0]].with_attr("tir.is_scheduled", 1)
-    chosen = [(made[which], conditions[which]) for which in order[:-1]]
-    combined = _core.with_variants([*chosen, (made[order[-1]], None)])
-    return combined.with_attr("tir.is_scheduled", 1)
+    reference = _core.reference_of(func, Target(target), numerics)
+    made = _core.with_size_tree([reference, *map(_scheduled, schedules)], tree)
+    return made.with_attr("tir.is_scheduled", 1)
 
 
 def _scheduled(sch: Schedule) -> PrimFunc:
     made = scheduled_program(sch, keeps_trace=False)
     assert isinstance(made, PrimFunc)
     return made
-
-
-def _conditions(tree: SizeTree, variables: Mapping[str, Any]) -> dict[int, Any]:
-    """Return when each variant of a tree runs."""
-    if isinstance(tree, Leaf):
-        return {tree.variant: None}
-    found: dict[int, Any] = {}
-    for part, is_below in ((tree.below, True), (tree.above, False)):
-        for variant, inner in _conditions(part, variables).items():
-            own = _question(tree, variables, is_below)
-            condition = own if inner is None else _core.And(own, inner)
-            known = found.get(variant)
-            found[variant] = condition if known is None else _core.Or(known, condition)
-    return found
-
-
-def _question(split: Split, variables: Mapping[str, Any], is_below: bool) -> Any:
-    if split.name not in variables:
-        _core.fail(
-            "UserError",
-            "size_is_known",
-            f"tune: the function has no size {split.name}; it has {', '.join(variables) or 'none'}",
-            hint="name the sizes as the function's tensors do",
-        )
-    size = variables[split.name]
-    return size < split.threshold if is_below else size >= split.threshold

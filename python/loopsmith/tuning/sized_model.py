@@ -10,7 +10,6 @@ from typing import Any
 from .. import _core
 from .._core import PrimFunc
 from .model import Learner, Model
-from .size_range import size_variables
 
 
 @dataclass(frozen=True)
@@ -30,13 +29,7 @@ class SizedModel:
         return float(self.model.predict(self._sized(func)))
 
     def _sized(self, func: PrimFunc) -> PrimFunc:
-        values: dict[Any, Any] = {
-            variable: _core.IntImm(variable.dtype, self.sizes[name])
-            for name, variable in size_variables(func).items()
-            if name in self.sizes
-        }
-        sized: PrimFunc = _core.substitute(func, values)
-        return sized
+        return _core.with_sizes(func, dict(self.sizes))
 
 
 class SizedLearner(SizedModel):

@@ -11,19 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _core
-from .._core import PrimFunc, Schedule
+from .._core import DrawnSizes, PrimFunc, Schedule
 from .result import Trial
 from .search import Candidate, Search
-from .size_range import DrawnSizes
-from .size_tree import fitted_tree
-from .sized import SizedRow, TunedSizes
+from .sized import TunedSizes
 from .task import RunsCandidates
 from .worker import Check, Outcome, Sweep
 
 FINALISTS = 8
 """So many schedules are measured again beside the default schedule, at most."""
-GAIN = 0.01
-"""Another variant has to save this share of the time."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +62,7 @@ class SizesTask:
     ) -> None:
         self.func = func
         self.trials: list[Trial] = []
+        self.times = _core.TrialTimes()
         self.weight = 1.0
         self.limit_seconds = 0.0  # It is another one for each size.
         self._points = list(points)
@@ -102,7 +99,7 @@ class SizesTask:
     @property
     def expected_gain(self) -> float:
         """The share of a time that another candidate is expected to save, at the best size."""
-        best = [min(pair) for pair in zip(self._best_times(), self.default_times)]
+        best = self._least_times()
         return max(each.expected_gain(time) for each, time in zip(self._searches, best))
 
     @property
@@ -123,7 +120,7 @@ class SizesTask:
         if candidate is None:
             self._exhausted.add(which)
             return 0
-        best = [min(pair) for pair in zip(self._best_times(), self.default_times)]
+        best = self._least_times()
         outcome = self._runner.run(Sweep(candidate.scheduled, best))
         times = _times(outcome)
         for number, search in enumerate(self._searches):
@@ -134,6 +131,7 @@ class SizesTask:
             self._found.append(Sized(candidate, tuple(times)))
         elapsed = time.monotonic() - self._begun
         mean = self._mean(times) if times else math.inf
+        self.times.add(mean)
         self.trials.append(Trial(candidate.trace, mean, outcome.failure, outcome.detail, elapsed))
         return 1
 
@@ -154,24 +152,7 @@ class SizesTask:
         defaults = self.default_times
         if finalists and not was_interrupted:
             chosen, times, defaults = self._measured_again(chosen)
-        columns = [defaults, *times]
-        costs = [
-            [point.weight * column[row] / min(each[row] for each in columns) for column in columns]
-            for row, point in enumerate(self._points)
-        ]
-        tree = fitted_tree([point.sizes for point in self._points], costs)
-        best = [min(pair) for pair in zip(self._best_times(), self.default_times)]
-        rows = [
-            SizedRow(
-                point.sizes,
-                point.weight,
-                columns[tree.decide(point.sizes)][row],
-                defaults[row],
-                min(best[row], *(column[row] for column in columns)),
-                tree.decide(point.sizes),
-            )
-            for row, point in enumerate(self._points)
-        ]
+        tree, rows = _core.decided(self._points, defaults, times, self._least_times())
         schedules = [self._replayed(each.candidate) for each in chosen]
         return self._checked(TunedSizes(
             self.func, schedules, tree, rows, self.trials, self.refused, was_interrupted, options
@@ -212,28 +193,13 @@ class SizesTask:
 
     def _chosen(self, count: int) -> list[Sized]:
         """Return schedules that together save most, beside the default one."""
-        best = [min(pair) for pair in zip(self._best_times(), self.default_times)]
-        together = list(self.default_times)
-        chosen: list[Sized] = []
-        while len(chosen) < count:
-            gains = [
-                (
-                    sum(
-                        point.weight * max(0.0, have - seconds) / least
-                        for point, have, seconds, least in zip(
-                            self._points, together, each.seconds, best
-                        )
-                    ),
-                    -number,
-                )
-                for number, each in enumerate(self._found)
-            ]
-            gain, place = max(gains)
-            if chosen and gain < GAIN:
-                break
-            chosen.append(self._found[-place])
-            together = [min(pair) for pair in zip(together, chosen[-1].seconds)]
-        return chosen
+        found = [list(each.seconds) for each in self._found]
+        chosen = _core.chosen_variants(self._points, self.default_times, found, count)
+        return [self._found[which] for which in chosen]
+
+    def _least_times(self) -> list[float]:
+        """Return the quickest times, those of the default schedule among them."""
+        return [min(pair) for pair in zip(self._best_times(), self.default_times)]
 
     def _best_times(self) -> list[float]:
         columns = list(zip(*(each.seconds for each in self._found)))

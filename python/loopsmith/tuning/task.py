@@ -65,6 +65,7 @@ class Task:
         self.func = func
         self.weight = weight
         self.trials: list[Trial] = []
+        self.times = _core.TrialTimes()
         self.is_exhausted = False
         self._search = search
         self._runner = runner
@@ -136,6 +137,7 @@ class Task:
             if not is_written(lambda: log.add(trial)):
                 self._log = None
         elapsed = time.monotonic() - self._begun
+        self.times.add(seconds)
         self.trials.append(Trial(candidate.trace, seconds, failure, detail, elapsed))
 
     def finish(

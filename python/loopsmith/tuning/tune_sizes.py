@@ -7,39 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .. import _core
-from .._core import PrimFunc
+from .._core import DrawnSizes
 from .model import Model
 from .search import Mutator, Search
-from .size_range import DrawnSizes, SizeSpec, drawn_sizes, size_variables
 from .sized_model import with_sizes
 from .sizes_task import SizesTask
 from .space import Space
 from .task import RunsCandidates
 from .worker import Job
-
-DRAWN = 8
-"""So many sizes are drawn, about."""
-
-
-def points_of(func: PrimFunc, specs: Mapping[str, SizeSpec], seed: int) -> list[DrawnSizes]:
-    """Return the sizes with which candidates are measured.
-
-    Raises
-    ------
-    UserError
-        A size is none of the function's.
-    """
-    unknown = sorted(set(specs) - set(size_variables(func)))
-    if unknown:
-        _core.fail(
-            "UserError",
-            "size_is_known",
-            f"tune: the function has no size {unknown[0]}; it has "
-            f"{', '.join(size_variables(func)) or 'none'}",
-            hint="name the sizes as the function's tensors do",
-        )
-    return drawn_sizes(specs, DRAWN, seed)
 
 
 def sizes_task(

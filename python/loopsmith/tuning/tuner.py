@@ -34,7 +34,7 @@ from .space import Space, SpaceFunction
 from .strategies import SEARCHES
 from .task import RunsCandidates, Task
 from .trial_log import TrialLog
-from .tune_sizes import points_of, sizes_task
+from .tune_sizes import sizes_task
 from .with_default import WithDefault, generated_space
 from .worker import Job
 
@@ -167,8 +167,12 @@ def tune(
     checked_numerics("tune", numerics)
     strategy = _strategy_of(search)
     ranking = model or _model_of(target)
-    if regret is not None:
-        _require_regret_fits(regret, ranking)
+    if regret is not None and ranking is None:
+        _fail_regret()
+    _core.require_limits(
+        trials, math.inf if seconds is None else seconds, timeout, memory,
+        1 if patience is None else patience, regret or 0.0, variants,
+    )  # fmt: skip
     is_strict = numerics != "free"
     order = fix_order if numerics == "reproducible" else None
     options = {"contract": contract, "fast_math": fast_math, "num_threads": num_threads}
@@ -189,7 +193,7 @@ def tune(
             reference = ordered(each.func) if order else None
             if sizes is not None and is_ranged(sizes):
                 _require_ranges_fit(x, arguments)
-                points = points_of(each.func, sizes, seed)
+                points = _core.drawn_sizes(each.func, dict(sizes), seed)
                 whole = Job(each.func, target_text, options, [], memory, is_strict, reference)
                 tasks.append(
                     sizes_task(
@@ -200,6 +204,9 @@ def tune(
                     )
                 )  # fmt: skip
                 continue
+            for size in sizes or {}:
+                if not isinstance(x, IRModule):  # Each function of one has sizes of its own.
+                    _core.require_size(each.func, size)
             used = list(arguments) if arguments is not None else _arguments(each.func, sizes, seed)
             job = Job(each.func, target_text, options, used, memory, is_strict, reference)
             own = runner or stack.enter_context(Runner(job, timeout))
@@ -304,21 +311,13 @@ def _strategy_of(search: str | type[Search]) -> type[Search]:
     return SEARCHES[str(search)]
 
 
-def _require_regret_fits(regret: float, model: Model | None) -> None:
-    if model is None:
-        _core.fail(
-            "UserError",
-            "regret_has_a_model",
-            "tune: regret is given, and there is no model that predicts times on this target",
-            hint="use patience, or pass a model",
-        )
-    if not 0 <= regret < 1:
-        _core.fail(
-            "UserError",
-            "regret_is_a_share",
-            f"tune: regret is {regret}, expected a share of the best time, from 0 to below 1",
-            hint="pass 0.01 for one percent",
-        )
+def _fail_regret() -> NoReturn:
+    _core.fail(
+        "UserError",
+        "regret_has_a_model",
+        "tune: regret is given, and there is no model that predicts times on this target",
+        hint="use patience, or pass a model",
+    )
 
 
 def _require_weights_fit(weights: Mapping[str, float], functions: Iterable[str]) -> None:

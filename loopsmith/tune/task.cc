@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/tune/task.h"
+
+#include <algorithm>
+
+#include "loopsmith/schedule/schedule.h"
+#include "loopsmith/support/error.h"
+#include "loopsmith/tune/spaces/fixed_order.h"
+
+namespace loopsmith::tune {
+namespace {
+
+constexpr std::size_t finalists = 3;
+constexpr int warm_samples = 20, cold_samples = 6;
+
+/// A space whose steps keep results to the bit, as a lock asks for.
+Space locked(Space space, Numerics numerics) {
+  if (numerics == Numerics::free) return space;
+  return [space = std::move(space), numerics](Schedule& schedule) {
+    if (numerics == Numerics::reproducible) fix_order(schedule);
+    schedule.allow_reassociation(false);
+    space(schedule);
+  };
+}
+
+}  // namespace
+
+Search search_in(const StartedSpace& space, const Ptr<PrimFunc>& func, const Sizes& sizes,
+                 std::uint64_t seed, const SearchOptions& options) {
+  const Model model =
+      options.model ? options.model : model_of(cpu_model_of(options.target, options.build));
+  return {func,
+          locked(space.space, options.numerics),
+          seed,
+          space.is_concurrent && !options.model,
+          {.model = with_sizes(model, sizes),
+           .mutator = options.mutator,
+           .starts = space.starts,
+           .strategy = options.strategy}};
+}
+
+Task::Task(Ptr<PrimFunc> func, const StartedSpace& space, const SearchOptions& options)
+    : func_(std::move(func)),
+      options_(options),
+      runner_(func_, {}, options),
+      search_(search_in(space, func_, sizes_of(*func_, options.arguments), options.seed, options)),
+      default_seconds_(median(runner_.measure_reference(0).samples)) {}
+
+std::size_t Task::step(std::size_t limit, const HasTime& has_time) {
+  const std::size_t before = trials_.size();
+  const auto batch = runner_.compiled(search_.next_batch(limit));
+  is_exhausted_ = batch.empty();
+  for (const Compiled& compiled : batch) {
+    if (!has_time()) break;
+    Tried tried{compiled};
+    const Outcome outcome = runner_.measure(compiled, 0, quickest_seconds());
+    if (outcome.failure.empty()) tried.seconds = median(outcome.samples);
+    trials_.push_back({.function = func_->name(),
+                       .trace = compiled.candidate.trace.as_json(),
+                       .predicted = compiled.candidate.predicted,
+                       .seconds = tried.seconds,
+                       .failure = outcome.failure});
+    times_.add(tried.seconds);
+    if (options_.on_trial) options_.on_trial(trials_.back());
+    if (!outcome.failure.empty()) continue;
+    search_.learn(compiled.candidate, tried.seconds);
+    const auto place = std::ranges::upper_bound(quickest_, tried.seconds, {}, &Tried::seconds);
+    quickest_.insert(place, std::move(tried));
+    if (quickest_.size() > finalists) quickest_.pop_back();
+  }
+  return trials_.size() - before;
+}
+
+double Task::quickest_seconds() const {
+  return quickest_.empty() ? std::numeric_limits<double>::infinity() : quickest_[0].seconds;
+}
+
+TaskState Task::state(double weight) const {
+  const double result = std::min(quickest_seconds(), default_seconds_);
+  return {.times = times_,
+          .weight = weight,
+          .default_seconds = default_seconds_,
+          .result_seconds = result,
+          .expected_gain = search_.expected_gain(result),
+          .is_exhausted = is_exhausted_};
+}
+
+Best Task::best() {
+  const Tried* found = nullptr;
+  Outcome last;
+  double share = std::numeric_limits<double>::infinity();
+  for (const Tried& tried : quickest_) {
+    Outcome outcome = runner_.duel(tried.compiled, 0, warm_samples, cold_samples);
+    const double own = median(outcome.samples) / median(outcome.others);
+    if (!outcome.failure.empty() || own >= share) continue;
+    found = &tried;
+    last = std::move(outcome);
+    share = own;
+  }
+  require(found != nullptr, ErrorKind::schedule, "search_finds_a_schedule",
+          hint("ask for more trials, or for another space; trials tell what failed"), {},
+          "search: none of {} candidates could be measured{}", trials_.size(),
+          !trials_.empty()            ? ": " + trials_.back().failure
+          : search_.refused().empty() ? ""
+                                      : ": " + search_.refused().begin()->first);
+  const std::string wrong = runner_.difference_of_program();
+  require(!wrong.starts_with("wrong"), ErrorKind::schedule, "search_keeps_results",
+          hint("numbers of both signs differ by rounding; pass other arguments"), {},
+          "search: the program as it is written gives other results: {}", wrong);
+  Schedule schedule(func_, 1);
+  found->compiled.candidate.trace.apply_to(schedule);
+  return {.schedule = tir::Schedule(std::make_unique<Schedule>(std::move(schedule))),
+          .seconds = median(last.samples),
+          .default_seconds = median(last.others),
+          .samples = std::move(last.samples),
+          .default_samples = std::move(last.others),
+          .cold_samples = std::move(last.cold),
+          .default_cold_samples = std::move(last.other_cold),
+          .trials = std::move(trials_),
+          .refused = search_.refused(),
+          .is_checked = wrong.empty()};
+}
+
+}  // namespace loopsmith::tune

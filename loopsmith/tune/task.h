@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The search for a schedule of one function, step by step.
+#pragma once
+#include "loopsmith/tune/best.h"
+#include "loopsmith/tune/candidate_runner.h"
+#include "loopsmith/tune/task_order.h"
+
+namespace loopsmith::tune {
+
+/// A space, and what is tried of it first.
+struct StartedSpace {
+  Space space;
+  bool is_concurrent = false;  ///< Threads may draw at once.
+  std::vector<Decisions> starts = {};
+};
+
+/// The search in a space, for arguments of some sizes.
+Search search_in(const StartedSpace& space, const Ptr<PrimFunc>& func, const Sizes& sizes,
+                 std::uint64_t seed, const SearchOptions& options);
+
+/// Whether there is time for another candidate.
+using HasTime = std::function<bool()>;
+
+/// One function, called with arguments of the same sizes.
+class Task {
+ public:
+  /// The options outlive it. Throws a UserError as `search` does.
+  Task(Ptr<PrimFunc> func, const StartedSpace& space, const SearchOptions& options);
+
+  /// Measures a batch of candidates, at most so many; returns how many that were.
+  std::size_t step(std::size_t limit, const HasTime& has_time);
+  TaskState state(double weight) const;
+  /// The one of the quickest that is quickest beside the default schedule, measured in turns.
+  /// Throws a UserError where there is none, or the program as it is written gives other results.
+  Best best();
+
+ private:
+  struct Tried {
+    Compiled compiled;
+    double seconds = std::numeric_limits<double>::infinity();
+  };
+
+  double quickest_seconds() const;
+
+  Ptr<PrimFunc> func_;
+  const SearchOptions& options_;
+  CandidateRunner runner_;
+  Search search_;
+  double default_seconds_;
+  std::vector<Trial> trials_;
+  TrialTimes times_;
+  bool is_exhausted_ = false;
+  std::vector<Tried> quickest_;
+};
+
+}  // namespace loopsmith::tune

@@ -245,7 +245,8 @@ TEST(Tuner, finds_variants_for_ranges_of_sizes) {
 
 TEST(Tuner, measures_the_sizes_that_were_drawn) {
   const BestSizes best =
-      search_sizes(rows_by_columns(), {{"m", SizeRange(1, 64)}}, {.trials = 6, .seed = 2});
+      search_sizes(rows_by_columns(), {{"m", SizeWeights{{1, 1}, {8, 1}, {64, 1}}}},
+                   {.trials = 6, .seed = 2});
   EXPECT_EQ(best.trials.size(), 6U);
   EXPECT_TRUE(best.is_checked);
   ASSERT_EQ(best.rows.front().sizes.at("m"), 1);

@@ -240,6 +240,7 @@ def test_the_functions_of_a_module_share_the_trials():
     page = best.html()
     assert "<title>product, scale</title>" in page
     assert "<h1>product</h1>" in page and "<h1>scale</h1>" in page
+    assert list(best.explain()) == ["product", "scale"] and best.explain()["product"]
 
 
 @pytest.mark.parametrize("weights", [{"sum": 1.0}, {"product": -1.0}, {"product": math.nan}])

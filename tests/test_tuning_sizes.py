@@ -138,6 +138,20 @@ def test_a_search_over_sizes_measures_what_it_finds():
     assert "  m=64: " in best.html() and "<h2>The program</h2>" in best.html()
 
 
+def test_variants_are_explained_and_plotted(tmp_path: Path):
+    best, _ = searched({1: 1.0, 10: 1.0, 1000: 1.0})
+    told = str(best.explain(1))
+    assert "sample_categorical" in told and best.explain(2)
+    page = best.html()
+    assert "What mattered in variant 2" in page and "4 candidates in" in page
+    with pytest.raises(ls.UserError, match="explain: variant 0 is none of 1 to 2"):
+        best.explain(0)
+    pytest.importorskip("matplotlib")
+    drawn = best.plot(tmp_path / "sizes.svg")
+    assert [axes.get_xlabel() for axes in drawn.axes] == ["time since the search began [s]", "m"]
+    assert (tmp_path / "sizes.svg").read_text().count("<svg") == 1 and "<svg" in best.html()
+
+
 def test_ranges_are_drawn_by_equal_ratios_with_the_weights_of_their_neighbours():
     points = drawn_sizes(product(), {"m": tuning.SizeRange(1, 128)}, seed=0)
     assert [point.sizes["m"] for point in points] == [1, 2, 4, 8, 16, 32, 64, 128]

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..display import code_html, escaped
 from ..timing import seconds_text
-from .plots import svg
+from .plots import figure, figure_of_sizes, svg
 
 if TYPE_CHECKING:
-    from .result import Effect, Tuned
+    from .result import Effect, Explanation, Trial, Tuned
     from .sized import TunedSizes
 
 STYLE = (
@@ -22,6 +23,7 @@ STYLE = (
     "td,th{text-align:left;padding:.2em .8em;border-bottom:1px solid #ccc}"
 )
 MAX_DECISIONS = 8
+NO_PLOT = "<p>Install matplotlib for a plot.</p>"
 
 
 def page(title: str, reports: Iterable[str], path: str | os.PathLike[str] | None) -> str:
@@ -37,26 +39,44 @@ def page(title: str, reports: Iterable[str], path: str | os.PathLike[str] | None
 
 def report(tuned: Tuned) -> str:
     """Return the times, a plot, what mattered, what failed, the steps and the program."""
-    drawn = svg(tuned) or "<p>Install matplotlib for a plot.</p>"
     return (
-        f"<h1>{escaped(tuned.func.name)}</h1><p>{escaped(str(tuned))}</p>{drawn}"
-        f"<h2>What mattered</h2>{_effects(tuned)}<h2>What failed</h2>{_failures(tuned)}"
+        f"<h1>{escaped(tuned.func.name)}</h1><p>{escaped(str(tuned))}</p>{_pace(tuned.trials)}"
+        f"{svg(partial(figure, tuned)) or NO_PLOT}"
+        f"<h2>What mattered</h2>{_effects(tuned.explain())}<h2>What failed</h2>{_failures(tuned)}"
         f"<h2>The schedule</h2>{code_html(str(tuned.trace))}"
         f"<h2>The program</h2>{code_html(tuned.schedule.func.script())}"
     )
 
 
 def report_of_sizes(tuned: TunedSizes) -> str:
-    """Return the tree, the times for each of the drawn sizes, and the program."""
+    """Return the tree, times for each of the drawn sizes, plots, what mattered, the program."""
+    effects = "".join(
+        f"<h2>What mattered in variant {variant}</h2>{_effects(tuned.explain(variant))}"
+        for variant in range(1, len(tuned.schedules) + 1)
+    )
     return (
-        f"<h1>{escaped(tuned.func.name)}</h1><pre>{escaped(str(tuned))}</pre>"
+        f"<h1>{escaped(tuned.func.name)}</h1><pre>{escaped(str(tuned))}</pre>{_pace(tuned.trials)}"
+        f"{svg(partial(figure_of_sizes, tuned)) or NO_PLOT}{effects}"
         f"<h2>What failed</h2>{_failures(tuned)}"
         f"<h2>The program</h2>{code_html(tuned.function().script())}"
     )
 
 
-def _effects(tuned: Tuned) -> str:
-    rows = "".join(_effect_row(effect) for effect in tuned.explain())
+def _pace(trials: Sequence[Trial]) -> str:
+    """Return how many candidates there were, how long they took, and when the best one came."""
+    if not trials:
+        return "<p>No candidate was measured.</p>"
+    elapsed = trials[-1].elapsed
+    best = min(trials, key=lambda trial: trial.seconds)
+    return (
+        f"<p>{len(trials)} candidates in {seconds_text(elapsed)}, "
+        f"{len(trials) / max(elapsed, 1e-9):.3g} a second; "
+        f"the quickest after {seconds_text(best.elapsed)}.</p>"
+    )
+
+
+def _effects(explanation: Explanation) -> str:
+    rows = "".join(_effect_row(effect) for effect in explanation)
     if not rows:
         return "<p>No choice was measured with two decisions.</p>"
     return f"<table><tr><th>times</th><th>choice</th><th>decisions</th></tr>{rows}</table>"

@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import io
 import math
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
 
 if TYPE_CHECKING:
-    from .result import Tuned
+    from .result import Trial, Tuned
+    from .sized import TunedSizes
 
 MAX_CHOICES = 4
 MAX_LABELS = 6
@@ -25,6 +30,41 @@ def figure(tuned: Tuned) -> Any:
     UserError
         matplotlib is not installed.
     """
+    draws = [
+        partial(_draw_times, tuned.trials, tuned.default_seconds),
+        partial(_draw_decisions, tuned),
+        *([partial(_draw_roofline, tuned)] if tuned.limit else []),
+    ]
+    return _figure(tuned.func.name, draws)
+
+
+def figure_of_sizes(tuned: TunedSizes) -> Any:
+    """Draw a search over sizes: times as it went on, and of a call over each size that varies.
+
+    Raises
+    ------
+    UserError
+        matplotlib is not installed.
+    """
+    default = sum(row.weight * row.default_seconds for row in tuned.rows)
+    varying = [
+        name for name in tuned.rows[0].sizes if len({row.sizes[name] for row in tuned.rows}) > 1
+    ]
+    draws = [
+        partial(_draw_times, tuned.trials, default),
+        *(partial(_draw_sizes, tuned, name) for name in varying),
+    ]
+    return _figure(tuned.func.name, draws)
+
+
+def written(drawn: Any, path: str | os.PathLike[str] | None) -> Any:
+    """Write a figure where a path is given, and return it."""
+    if path is not None:
+        drawn.savefig(path)
+    return drawn
+
+
+def _figure(title: str, draws: Sequence[Callable[[Any], None]]) -> Any:
     try:
         module: Any = importlib.import_module("matplotlib.figure")
     except ImportError:
@@ -34,24 +74,40 @@ def figure(tuned: Tuned) -> Any:
             "plot: matplotlib is not installed",
             hint="install matplotlib",
         )
-    plots = [_draw_times, _draw_decisions, *([_draw_roofline] if tuned.limit else [])]
-    drawn = module.Figure(figsize=(6 * len(plots), 4), layout="constrained")
-    for draw, axes in zip(plots, drawn.subplots(1, len(plots))):
-        draw(tuned, axes)
-    drawn.suptitle(tuned.func.name)
+    drawn = module.Figure(figsize=(6 * len(draws), 4), layout="constrained")
+    for draw, axes in zip(draws, drawn.subplots(1, len(draws), squeeze=False)[0]):
+        draw(axes)
+    drawn.suptitle(title)
     return drawn
 
 
-def _draw_times(tuned: Tuned, axes: Any) -> None:
+def _draw_times(trials: Sequence[Trial], default_seconds: float, axes: Any) -> None:
     """Draw the time of each candidate, the best so far and the default schedule's."""
-    measured = [trial for trial in tuned.trials if math.isfinite(trial.seconds)]
+    measured = [trial for trial in trials if math.isfinite(trial.seconds)]
     elapsed = [trial.elapsed for trial in measured]
     times = [trial.seconds * 1e6 for trial in measured]
     axes.plot(elapsed, times, ".", label="candidates")
     axes.step(elapsed, best_so_far(times), where="post", label="best so far")
-    axes.axhline(tuned.default_seconds * 1e6, linestyle="--", label="default schedule")
+    axes.axhline(default_seconds * 1e6, linestyle="--", label="default schedule")
     axes.set_yscale("log")
     axes.set_xlabel("time since the search began [s]")
+    axes.set_ylabel("time of a call [us]")
+    axes.legend()
+
+
+def _draw_sizes(tuned: TunedSizes, name: str, axes: Any) -> None:
+    """Draw what a call takes by one of the sizes."""
+    rows = sorted(tuned.rows, key=lambda row: row.sizes[name])
+    sizes = [row.sizes[name] for row in rows]
+    for label, style, times in (
+        ("default schedule", "--", [row.default_seconds for row in rows]),
+        ("this function", "o-", [row.seconds for row in rows]),
+        ("quickest of each size", ".", [row.best_seconds for row in rows]),
+    ):
+        axes.plot(sizes, [seconds * 1e6 for seconds in times], style, label=label)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel(name)
     axes.set_ylabel("time of a call [us]")
     axes.legend()
 
@@ -90,16 +146,13 @@ def _draw_roofline(tuned: Tuned, axes: Any) -> None:
     axes.legend()
 
 
-def svg(tuned: Tuned) -> str | None:
-    """Return the plot as SVG; None where matplotlib is not installed."""
-    try:
-        importlib.import_module("matplotlib.figure")
-    except ImportError:
+def svg(draw: Callable[[], Any]) -> str | None:
+    """Return what draws a figure as SVG; None where matplotlib is not installed."""
+    if importlib.util.find_spec("matplotlib") is None:
         return None
-    written = io.StringIO()
-    figure(tuned).savefig(written, format="svg")
-    text = written.getvalue()
-    return text[text.index("<svg") :]
+    text = io.StringIO()
+    draw().savefig(text, format="svg")
+    return text.getvalue()[text.getvalue().index("<svg") :]
 
 
 def best_so_far(times: list[float]) -> list[float]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,6 +69,22 @@ class Explanation(list[Effect]):
         if not self:
             return "no choice was measured with two decisions"
         return "\n".join(_effect_text(effect) for effect in self)
+
+
+def explanation(trace: Trace, trials: Sequence[Trial]) -> Explanation:
+    """Return which choices of a trace mattered, by the trials with its steps."""
+    shape = _structure(trace)
+    alike = [each for each in trials if not each.failure and _structure(each.trace) == shape]
+    effects = []
+    for hole in holes_of(trace):
+        times: dict[str, list[float]] = defaultdict(list)
+        for trial in alike:
+            times[_decision_text(trial.trace.get_decision(hole.number))].append(trial.seconds)
+        medians = sorted((statistics.median(found), text) for text, found in times.items())
+        if len(medians) > 1:
+            seconds = {text: median for median, text in medians}
+            effects.append(Effect(hole.line, medians[-1][0] / medians[0][0], seconds))
+    return Explanation(sorted(effects, key=lambda effect: -effect.ratio))
 
 
 @dataclass(frozen=True)
@@ -153,20 +169,7 @@ class Tuned:
 
         Compared are the trials whose steps are those of the best one, with other decisions.
         """
-        shape = _structure(self.trace)
-        alike = [
-            each for each in self.trials if not each.failure and _structure(each.trace) == shape
-        ]
-        effects = []
-        for hole in holes_of(self.trace):
-            times: dict[str, list[float]] = defaultdict(list)
-            for trial in alike:
-                times[_decision_text(trial.trace.get_decision(hole.number))].append(trial.seconds)
-            medians = sorted((statistics.median(found), text) for text, found in times.items())
-            if len(medians) > 1:
-                seconds = {text: median for median, text in medians}
-                effects.append(Effect(hole.line, medians[-1][0] / medians[0][0], seconds))
-        return Explanation(sorted(effects, key=lambda effect: -effect.ratio))
+        return explanation(self.trace, self.trials)
 
     def html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return a report as a page of its own; with a path, write it there, too."""
@@ -190,12 +193,9 @@ class Tuned:
         UserError
             matplotlib is not installed.
         """
-        from .plots import figure
+        from .plots import figure, written
 
-        drawn = figure(self)
-        if path is not None:
-            drawn.savefig(path)
-        return drawn
+        return written(figure(self), path)
 
     def __str__(self) -> str:
         """Return the times, how many candidates there were, and what became of them."""
@@ -240,6 +240,10 @@ class TunedModule:
             functions.append(func)
         made = IRModule(names=list(self.module.names), functions=functions, attrs=self.module.attrs)
         return build(made, **self.options)
+
+    def explain(self) -> dict[str, Explanation]:
+        """Return which choices mattered, by what was measured, for each function."""
+        return {name: found.explain() for name, found in self.functions.items()}
 
     def html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the reports of all functions as one page; with a path, write it there, too."""

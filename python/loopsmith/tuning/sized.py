@@ -13,7 +13,7 @@ from .._core import Module, PrimFunc, Schedule, SizedRow, SizeTree, Target
 from ..compiled_program import scheduled_program
 from ..driver import build
 from ..timing import seconds_text
-from .result import Trial
+from .result import Explanation, Trial, explanation
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,42 @@ class TunedSizes:
     def build(self) -> Module:
         """Compile the function."""
         return build(self.function(), **self.options)
+
+    def explain(self, variant: int = 1) -> Explanation:
+        """Return which choices of a variant mattered, by the mean times over the sizes.
+
+        Compared are the trials whose steps are those of the variant, with other decisions.
+
+        Raises
+        ------
+        UserError
+            There is no such variant, or it is 0, the default schedule.
+        """
+        if not 1 <= variant <= len(self.schedules):
+            _core.fail(
+                "UserError",
+                "variant_is_searched",
+                f"explain: variant {variant} is none of 1 to {len(self.schedules)}",
+                hint="variant 0 is the default schedule, and was not searched",
+            )
+        return explanation(self.schedules[variant - 1].trace, self.trials)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """Draw the search and, for each size, what a call takes, by matplotlib; return the figure.
+
+        Parameters
+        ----------
+        path
+            A ``.png`` or ``.svg`` to write.
+
+        Raises
+        ------
+        UserError
+            matplotlib is not installed.
+        """
+        from .plots import figure_of_sizes, written
+
+        return written(figure_of_sizes(self), path)
 
     def html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return a report as a page of its own; with a path, write it there, too."""

@@ -240,7 +240,9 @@ def test_the_functions_of_a_module_share_the_trials():
     page = best.html()
     assert "<title>product, scale</title>" in page
     assert "<h1>product</h1>" in page and "<h1>scale</h1>" in page
-    assert list(best.explain()) == ["product", "scale"] and best.explain()["product"]
+    effects = best.explain()
+    assert list(effects) == ["product", "scale"]
+    assert effects["product"] == best.functions["product"].explain()
 
 
 @pytest.mark.parametrize("weights", [{"sum": 1.0}, {"product": -1.0}, {"product": math.nan}])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from loopsmith._core import SizeTree, drawn_sizes, fitted_tree
 from loopsmith.tuning.sized import function_of
-from loopsmith.tuning.worker import Check, Outcome, Sweep
+from loopsmith.tuning.worker import Case, Check, Outcome, Sweep
 
 import loopsmith as ls
 from loopsmith import te, tir, tuning
@@ -150,6 +150,16 @@ def test_variants_are_explained_and_plotted(tmp_path: Path):
     drawn = best.plot(tmp_path / "sizes.svg")
     assert [axes.get_xlabel() for axes in drawn.axes] == ["time since the search began [s]", "m"]
     assert (tmp_path / "sizes.svg").read_text().count("<svg") == 1 and "<svg" in best.html()
+
+
+def test_duels_time_calls_without_pythons_part_of_them():
+    a = te.placeholder((4,), name="A")
+    module = ls.build(te.create_prim_func([a, te.compute((4,), lambda i: a[i] + 1.0, name="B")]))
+    case = Case([np.zeros(4, np.float32), np.zeros(4, np.float32)], is_exact=False)
+    duel = case.duel(module, module, repeat=5, cold_repeat=1)
+    assert len(duel.samples) == len(duel.default_samples) == 5 and len(duel.cold) == 1
+    alone = module.time(*case.originals)
+    assert min(duel.samples) < 2 * min(alone.samples)  # Of Python, a call takes ten times as long.
 
 
 def test_ranges_are_drawn_by_equal_ratios_with_the_weights_of_their_neighbours():

@@ -17,6 +17,7 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <span>
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/codegen/signature.h"
@@ -217,6 +218,13 @@ Outcome in_child(const std::function<Outcome()>& task, const ChildLimits& limits
   return outcome;
 }
 
+/// How many calls take so long that a sample of them can be measured.
+int calls_in_a_sample(const Module& program, std::span<const CallArgument> arguments) {
+  constexpr double sample_seconds = 1e-3;
+  const double call = program.entry().time(arguments, {.warmup = 0, .repeat = 1}).median;
+  return std::max(1, static_cast<int>(std::ceil(sample_seconds / std::max(call, 1e-9))));
+}
+
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
@@ -319,10 +327,17 @@ Outcome Workload::duel(const Module& program, const Module& other, int warm, int
     const std::vector<NDArray> arrays = copies_of(arguments_);
     const auto given = call_arguments(arrays);
     Outcome outcome;
+    const int own_calls = calls_in_a_sample(program, given);
+    const int other_calls = calls_in_a_sample(other, given);
+    const auto sample = [&](const Module& which, int calls, std::vector<double>& samples) {
+      const TimingOptions once{.warmup = 0, .repeat = 1, .number = calls};
+      samples.push_back(which.entry().time(given, once).median);
+    };
     for (int i = 0; i < warm; ++i) {
-      const TimingOptions once{.warmup = i == 0 ? 1 : 0, .repeat = 1};
-      outcome.others.push_back(other.entry().time(given, once).median);
-      outcome.samples.push_back(program.entry().time(given, once).median);
+      // Which goes first alternates: the second finds caches as the first left them.
+      if (i % 2 == 0) sample(other, other_calls, outcome.others);
+      sample(program, own_calls, outcome.samples);
+      if (i % 2 != 0) sample(other, other_calls, outcome.others);
     }
     const TimingOptions one{.warmup = 0, .repeat = 1, .cold = true};
     for (int i = 0; i < cold; ++i) {

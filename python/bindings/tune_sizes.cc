@@ -124,7 +124,8 @@ void bind_size_trees(nb::module_& m) {
       .def(
           "__eq__",
           [](const tune::SizeTree& tree, const tune::SizeTree& other) { return tree == other; },
-          nb::arg("other"), nb::is_operator())
+          nb::arg("other"), nb::is_operator(),
+          nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__str__", &tune::SizeTree::text);
   m.def("fitted_tree", &tune::fitted_tree, nb::arg("points"), nb::arg("costs"),
         nb::sig("def fitted_tree(points: list[dict[str, int]], costs: list[list[float]]) -> "

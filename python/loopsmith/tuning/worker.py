@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import resource
 import struct
@@ -16,7 +17,6 @@ import numpy as np
 from .._core import PrimFunc
 from ..driver import build
 from ..errors import UserError
-from ..timing import compare
 from .workload import copies, difference
 
 
@@ -82,6 +82,8 @@ class Sweep:
 
 LENGTH = struct.Struct("<Q")
 """How the length of a reply stands before it."""
+SAMPLE_SECONDS = 1e-3
+"""How long calls in a sample of a duel take together, at least, about."""
 SLOWER = 1.5
 """A candidate that takes so many times what the quickest takes is measured once."""
 
@@ -166,15 +168,29 @@ class Case:
         return Outcome(list(taken.samples), flops=taken.flops or 0.0, bytes=taken.bytes or 0.0)
 
     def duel(self, by_default: Any, module: Any, repeat: int, cold_repeat: int) -> Outcome:
-        """Measure two programs in turns, with what they need in the caches, and without."""
-        warm = compare(by_default, module, *self._arguments, repeat=repeat)
+        """Measure two programs in turns, with what they need in the caches, and without.
+
+        Calls are timed where they are made, without Python's part of them, as `attempt` does.
+        """
+        programs = (by_default, module)
+        counts = [self._calls_in_a_sample(program) for program in programs]
+        warm: tuple[list[float], list[float]] = ([], [])
+        for turn in range(repeat):
+            # Which goes first alternates: the second finds caches as the first left them.
+            for which in (0, 1) if turn % 2 == 0 else (1, 0):
+                taken = programs[which].time(
+                    *self._arguments, warmup=0, repeat=1, number=counts[which]
+                )
+                warm[which].append(taken.samples[0])
         cold: tuple[list[float], list[float]] = ([], [])
         for _ in range(cold_repeat):
-            for program, samples in zip((by_default, module), cold):
+            for program, samples in zip(programs, cold):
                 samples += program.time(*self._arguments, warmup=0, repeat=1, cold=True).samples
-        return Outcome(
-            list(warm.second.samples), list(warm.first.samples), cold=cold[1], default_cold=cold[0]
-        )
+        return Outcome(warm[1], warm[0], cold=cold[1], default_cold=cold[0])
+
+    def _calls_in_a_sample(self, program: Any) -> int:
+        seconds: float = program.time(*self._arguments, warmup=0, repeat=1).median
+        return max(1, math.ceil(SAMPLE_SECONDS / max(seconds, 1e-9)))
 
 
 class Worker:

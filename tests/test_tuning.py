@@ -245,6 +245,18 @@ def test_the_functions_of_a_module_share_the_trials():
     assert effects["product"] == best.functions["product"].explain()
 
 
+def test_a_function_without_a_candidate_loses_nothing_of_the_others():
+    names = [ls.ir.GlobalVar("product"), ls.ir.GlobalVar("scale")]
+    module = ls.ir.IRModule(names=names, functions=[matmul(), twice()])
+    only = Clock(lambda script: 1.0 if "def product" in script else math.nan)
+    best = ls.tune(module, trials=40, runner=only)
+    assert list(best.functions) == ["product"] and list(best.failures) == ["scale"]
+    assert "scale: tune: scale: none of" in str(best)
+    assert best.build()["scale"] is not None
+    with pytest.raises(ls.UserError, match=r"none of .* candidates could be built and measured"):
+        ls.tune(module, trials=40, runner=Clock(lambda _: math.nan))
+
+
 @pytest.mark.parametrize("weights", [{"sum": 1.0}, {"product": -1.0}, {"product": math.nan}])
 def test_weights_are_of_functions_and_no_less_than_0(weights: dict[str, float]):
     module = ls.ir.IRModule(names=[ls.ir.GlobalVar("product")], functions=[matmul()])

@@ -60,6 +60,8 @@ struct BestSizes {
 struct BestModule {
   Ptr<IRModule> module;  ///< The program without schedules.
   std::map<std::string, Best> functions;
+  /// Why nothing was found for others, which stay as they are.
+  std::map<std::string, std::string> failures = {};
 
   /// The module for `build`: functions for which nothing quicker was found are as they were.
   Ptr<IRModule> scheduled() const;

@@ -54,7 +54,7 @@ std::size_t SizesTask::step(std::size_t limit, const HasTime& has_time) {
   const auto batch = runner_.compiled(searches_[which].next_batch(limit));
   are_exhausted_[which] = batch.empty();
   for (const Compiled& compiled : batch) {
-    if (!has_time()) break;
+    if (times_.count() > 0 && !has_time()) break;
     auto [times, failure] = times_of(compiled);
     for (std::size_t i = 0; i < searches_.size(); ++i) {
       searches_[i].know(compiled.candidate);

@@ -51,7 +51,7 @@ std::size_t Task::step(std::size_t limit, const HasTime& has_time) {
   const auto batch = runner_.compiled(search_.next_batch(limit));
   is_exhausted_ = batch.empty();
   for (const Compiled& compiled : batch) {
-    if (!has_time()) break;
+    if (times_.count() > 0 && !has_time()) break;
     Tried tried{compiled};
     const Outcome outcome = runner_.measure(compiled, 0, quickest_seconds());
     if (outcome.failure.empty()) tried.seconds = median(outcome.samples);

@@ -81,11 +81,13 @@ void run(std::vector<AnyTask>& tasks, const std::vector<double>& weights,
            options.seconds;
   };
   const auto wanted = static_cast<std::size_t>(options.trials);
-  for (std::size_t done = 0; done < wanted && has_time();) {
+  for (std::size_t done = 0; done < wanted;) {
     std::vector<TaskState> states;
     for (std::size_t i = 0; i < tasks.size(); ++i) states.push_back(tasks[i].state(weights[i]));
     const auto next = next_task(states, options.patience, options.regret);
     if (!next) break;
+    const bool has_trials = states[*next].times.count() > 0;  // Each task has one at least.
+    if (has_trials && !has_time()) break;
     done += tasks[*next].step(std::min(batch_size, wanted - done), has_time);
   }
 }
@@ -205,9 +207,14 @@ BestModule search_module(const Ptr<IRModule>& module, const std::map<std::string
   run(tasks, calls, options);
   BestModule best{.module = module, .functions = {}};
   for (std::size_t i = 0; i < names.size(); ++i) {
-    Best found = tasks[i].best();
-    record(functions[i], found, records, options);
-    best.functions.emplace(names[i], std::move(found));
+    try {
+      Best found = tasks[i].best();
+      record(functions[i], found, records, options);
+      best.functions.emplace(names[i], std::move(found));
+    } catch (const UserError& error) {  // Of the others, nothing is lost.
+      best.failures.emplace(names[i], error.what());
+      if (best.failures.size() == names.size()) throw;
+    }
   }
   return best;
 }

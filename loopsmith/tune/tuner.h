@@ -32,7 +32,8 @@ BestSizes search_sizes(const Ptr<PrimFunc>& func, const std::map<std::string, Si
                        const SearchOptions& options = {});
 /// Searches for the functions of a module, which share the trials: more go where they gain more,
 /// weighted by how often each function is called, 1 where nothing is said.
-/// Throws a UserError for a module without functions, for weights of none, and for arguments.
+/// Throws a UserError for a module without functions, where nothing is found for any, for weights
+/// of none, and for arguments.
 BestModule search_module(const Ptr<IRModule>& module,
                          const std::map<std::string, double>& weights = {},
                          const SearchOptions& options = {});

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <csignal>
 
 #include "loopsmith/ir/script_text.h"
@@ -244,9 +245,8 @@ TEST(Tuner, finds_variants_for_ranges_of_sizes) {
 }
 
 TEST(Tuner, measures_the_sizes_that_were_drawn) {
-  const BestSizes best =
-      search_sizes(rows_by_columns(), {{"m", SizeWeights{{1, 1}, {8, 1}, {64, 1}}}},
-                   {.trials = 6, .seed = 2});
+  const BestSizes best = search_sizes(
+      rows_by_columns(), {{"m", SizeWeights{{1, 1}, {8, 1}, {64, 1}}}}, {.trials = 6, .seed = 2});
   EXPECT_EQ(best.trials.size(), 6U);
   EXPECT_TRUE(best.is_checked);
   ASSERT_EQ(best.rows.front().sizes.at("m"), 1);
@@ -279,6 +279,16 @@ TEST(Tuner, shares_trials_among_the_functions_of_a_module) {
       "seldom");
   EXPECT_EQ(::loopsmith::testing::refusal([&] { search_module(make(IRModule{}), {}, options); }),
             "module_has_functions: search: the module has no functions");
+  options.runner = [](const Ptr<PrimFunc>& func) -> std::vector<double> {
+    return {func->name() == "often" ? 1.0 : NAN};
+  };
+  options.seconds = 1e-9;  // Each has a candidate all the same.
+  const BestModule half = search_module(module, {}, options);
+  EXPECT_EQ(half.functions.at("often").trials.size(), 1U);
+  EXPECT_EQ(half.failures.at("seldom").substr(0, 89),
+            "search: none of 1 candidates could be measured: the runner gave no time: it returns "
+            "secon");
+  EXPECT_EQ(build(half.scheduled()).names().size(), 2U);
   options.arguments = random_arguments(*product(), 1);
   EXPECT_EQ(::loopsmith::testing::refusal([&] { search_module(module, {}, options); }),
             "arguments_are_random: search: arguments are given, and a module");

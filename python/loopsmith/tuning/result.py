@@ -223,11 +223,18 @@ class Tuned:
 
 @dataclass(frozen=True)
 class TunedModule:
-    """The quickest schedules of the functions of a module, by name."""
+    """The quickest schedules of the functions of a module, by name.
+
+    Attributes
+    ----------
+    failures
+        Why nothing was found for others, which keep their default schedule.
+    """
 
     module: IRModule
     functions: Mapping[str, Tuned]
     options: dict[str, Any] = field(default_factory=dict)
+    failures: Mapping[str, str] = field(default_factory=dict)
 
     def build(self) -> Module:
         """Compile the module; functions whose default schedule is quicker have that one."""
@@ -253,7 +260,8 @@ class TunedModule:
 
     def __str__(self) -> str:
         """Return a line for each function."""
-        return "\n".join(str(found) for found in self.functions.values())
+        failed = [f"{name}: {said}" for name, said in self.failures.items()]
+        return "\n".join([*map(str, self.functions.values()), *failed])
 
 
 def _ratios(first: list[float], second: list[float]) -> list[float]:

@@ -16,6 +16,7 @@ from .._core import IRModule, PrimFunc, Schedule, Target, TeSchedule, Trace
 from ..argument_errors import explained
 from ..arguments import random_arguments
 from ..build_options import DEFAULT_TARGET, Numerics, checked_numerics
+from ..errors import UserError
 from .fixed_order import fix_order, ordered
 from .holes import mutated
 from .machine import target_key
@@ -150,9 +151,9 @@ def tune(
     Raises
     ------
     UserError
-        No candidate could be built and measured; the program does not run with
-        the default one; `regret` is no share, or has no model; `search` is no search; a weight is
-        of no function.
+        No candidate could be built and measured, of a module for no function; the program does not
+        run with the default one; what ends the search has no meaning; `regret` has no model;
+        `search` is no search; a weight is of no function, or a size.
     TypeMismatch
         `x` is no program.
     FormatError
@@ -224,7 +225,15 @@ def tune(
         shown = stack.enter_context(display_of(progress, trials, deadline))
         was_interrupted = _search(tasks, trials, deadline, patience, regret, shown)
         build_options = {"target": target_text, **options, "numerics": numerics}
-        found = [_finished(task, was_interrupted, build_options) for task in tasks]
+        found: list[Any] = []
+        failures: dict[str, str] = {}
+        for each_task in tasks:
+            try:
+                found.append(_finished(each_task, was_interrupted, build_options))
+            except UserError as error:  # Of other functions, nothing is lost.
+                failures[each_task.func.name] = str(error)
+                if len(failures) == len(tasks):
+                    raise
     if isinstance(found[0], TunedSizes):
         sized: TunedSizes = found[0]
         if store is not None and not sized.is_default:
@@ -236,7 +245,7 @@ def tune(
                 is_written(partial(store.add, record_of(best, key)))
     tuned = {best.func.name: best for best in found}
     if isinstance(x, IRModule):
-        return TunedModule(x, tuned, build_options)
+        return TunedModule(x, tuned, build_options, failures)
     only: Tuned = next(iter(tuned.values()))
     return only
 

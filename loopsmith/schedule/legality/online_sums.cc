@@ -238,10 +238,13 @@ OnlineSums::OnlineSums(const Schedule& schedule, BlockRV maximum, LoopRV loop,
   for (const auto& [axis, value] : values_in_loops(realize)) last_[axis] = substitute(value, last_);
   // Of maxima of parts.
   const NodeId scope = scope_of(schedule, schedule.node(maximum));
+  std::vector<BlockRV> followed{maximum};
   while (const auto* load = terms_.back().value.as<BufferLoad>()) {
     const Handles<BlockRV> writers = writers_of(schedule, scope, load->buffer);
     const auto part = writers.size() == 1 ? reduction_of(schedule.get(writers[0])) : std::nullopt;
     if (!part || part->reducer != reduction_.reducer) return;
+    if (std::ranges::find(followed, writers[0]) != followed.end()) return;  // It reads its own.
+    followed.push_back(writers[0]);
     const Block& block = schedule.get(writers[0]);
     const Substitution axes = axes_of_element(block, part->indices, load->indices);
     for (const auto& axis : block.iter_vars) {

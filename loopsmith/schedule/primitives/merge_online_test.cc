@@ -257,5 +257,26 @@ for i, k in T.grid(6, 8):
             "step_keeps_results:");
 }
 
+TEST(merge_online, ends_where_a_maximum_reads_its_own_buffer) {
+  Schedule sch(program(R"(A: T.Buffer((4,), "float32"), S: T.Buffer((1,), "float32"))", R"(
+M = T.alloc_buffer((4,))
+for k in range(4):
+    with T.block("M"):
+        vk = T.axis.reduce(4, k)
+        with T.init():
+            M[0] = T.float32("-inf")
+        M[0] = T.max(M[0], M[vk])
+for k in range(4):
+    with T.block("S"):
+        vk = T.axis.reduce(4, k)
+        with T.init():
+            S[0] = T.float32(0)
+        S[0] = S[0] + T.exp(A[vk] - M[0])
+)"));
+  const LoopRV loops[] = {get_loops(sch, get_block(sch, "M"))[0],
+                          get_loops(sch, get_block(sch, "S"))[0]};
+  EXPECT_NE(error_of([&] { merge_online(sch, {loops[0], loops[1]}); }), "");
+}
+
 }  // namespace
 }  // namespace loopsmith

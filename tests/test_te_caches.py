@@ -6,6 +6,7 @@ from __future__ import annotations
 from te_outline import lowered, same_results, text
 from test_te_primitives import N, added, row_sums
 
+import loopsmith as ls
 from loopsmith import te
 
 
@@ -119,3 +120,62 @@ def test_set_scope_says_where_results_are_kept() -> None:
           C =
     """)
     same_results(s, [A, C])
+
+
+def test_cache_write_of_a_reduction_may_use_the_element() -> None:
+    A = te.placeholder((10,), name="A")
+
+    def largest_or_index(n: te.IterVar) -> ls.tir.Expr:
+        k = te.reduce_axis((0, n), "k")
+        reducer = te.comm_reducer(
+            lambda x, y: te.max(te.max(x, y), n.astype("float32")),
+            lambda dtype: n.astype(dtype),
+            name="largest",
+        )
+        return reducer(A[k], axis=k)
+
+    B = te.compute((10,), largest_or_index, name="B")
+    s = te.create_schedule(B.op)
+    cached = s.cache_write(B, "local")
+    assert cached.name == "B.local"
+    same_results(s, [A, B])
+
+
+def test_memory_of_threads_is_parted_by_those_around() -> None:
+    A = te.placeholder((1, 3, 2), name="A")
+    B = te.compute((1, 3, 2), lambda i, j, k: A[i, j, k] * 2, name="B")
+    C = te.compute((1, 3, 2), lambda i, j, k: B[i, j, k] + 1, name="C")
+    for thread, scope in (("threadIdx.x", "local"), ("vthread", "local"), ("blockIdx.y", "shared")):
+        s = te.create_schedule(C.op)
+        axis = te.thread_axis(thread)
+        s[B].set_scope(scope)
+        s[B].compute_at(s[C], C.op.axis[0])
+        inner = s[B].split(B.op.axis[1], 3)[1]
+        s[B].bind(inner, axis)
+        s[C].bind(C.op.axis[0], te.thread_axis("blockIdx.x"))
+        s[C].bind(C.op.axis[1], axis)
+        assert "j.inner in 3" not in lowered(s, [A, C])
+        same_results(s, [A, C], compiles=False)
+
+
+def test_threads_of_a_warp_fill_its_memory_together() -> None:
+    A = te.placeholder((64, 8), name="A")
+    B = te.compute((64, 8), lambda i, j: A[i, j] * 2, name="B")
+    C = te.compute((64, 8), lambda i, j: B[i, j] + 3, name="C")
+    s = te.create_schedule(C.op)
+    lanes = te.thread_axis("threadIdx.x")
+    _, inner = s[C].split(C.op.axis[0], 32)
+    s[C].bind(inner, lanes)
+    s[B].set_scope("warp")
+    s[B].compute_at(s[C], C.op.axis[1])
+    _, lane = s[B].split(B.op.axis[0], 32)
+    s[B].bind(lane, lanes)
+    assert lowered(s, [A, C]) == text("""
+        for i.outer in 2
+          B[32] in warp
+          threadIdx.x i.inner in 32
+            for j in 8
+              B =
+              C =
+    """)
+    same_results(s, [A, C], compiles=False)

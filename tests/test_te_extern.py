@@ -181,3 +181,70 @@ def test_an_extern_runs_among_computes() -> None:
     x, out = np.arange(8, dtype="float32"), np.zeros(8, "float32")
     ls.build([a, c])(x, out)
     np.testing.assert_array_equal(out, x[::-1] * 2)
+
+
+@T.prim_func
+def doubled_rows(A: T.Buffer((16, 16), "float32"), B: T.Buffer((16, 16), "float32")) -> None:
+    C = T.alloc_buffer((16,))
+    for i in range(16):
+        for j in range(16):
+            C[j] = A[i, j] * 2.0
+        for k in range(16):
+            B[i, k] = C[k] + 1.0
+
+
+def row_schedule() -> tuple[Any, Any, Any, Any]:
+    a = te.placeholder((16, 16), name="A")
+    b = te.extern_primfunc([a], doubled_rows, name="B")
+    c = te.compute((16, 16), lambda i, j: b[i, j] * 3, name="C")
+    return te.create_schedule(c.op), a, b, c
+
+
+def lowered_and_run(s: Any, a: Any, c: Any) -> str:
+    x, out = np.random.rand(16, 16).astype("float32"), np.zeros((16, 16), "float32")
+    ls.build(s, [a, c])(x, out)
+    np.testing.assert_allclose(out, (x * 2 + 1) * 3, rtol=1e-6)
+    return ls.lower(s, [a, c], simple_mode=True).script()
+
+
+def test_the_loops_of_a_statement_are_axes() -> None:
+    s, a, b, c = row_schedule()
+    assert [axis.var.name for axis in b.axis] == ["i", "j", "k"]
+    i, j, k = b.op.axis
+    outer, inner = s[b].split(k, 4)
+    s[b].vectorize(inner)
+    s[b].parallel(i)
+    text = lowered_and_run(s, a, c)
+    assert "for i in T.parallel(16)" in text and "for k_outer in range(4)" in text
+    s, a, b, c = row_schedule()
+    s[b].compute_at(s[c], c.op.axis[0])
+    s[b].unroll(s[b].split(b.axis[1], nparts=2)[1])
+    text = lowered_and_run(s, a, c)
+    assert "B = T.decl_buffer((256,))" in text
+    again = te.Schedule.from_json(s.as_json())
+    args = [stage.op.output(0) for stage in again.stages if stage.op.name in ("A", "C")]
+    assert ls.lower(again, args, simple_mode=True).script() == text
+
+
+def test_steps_on_loops_of_a_statement_keep_its_results() -> None:
+    s, a, b, c = row_schedule()
+    s[b].bind(b.axis[0], te.thread_axis("blockIdx.x"))
+    error = refusal(ls.ScheduleError, lambda: s.to_tir([a, c]))
+    assert "bind: results would change: iterations of loop i depend on each other" in str(error)
+    s, a, b, c = row_schedule()
+    s[b].fuse(b.axis[1], b.axis[2])
+    error = refusal(ls.ScheduleError, lambda: s.to_tir([a, c]))
+    assert "fuse: outer loop j is not the parent of the inner loop k" in str(error)
+
+
+def test_threads_of_a_statement_are_no_axes_to_split() -> None:
+    @T.prim_func
+    def scaled(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")) -> None:
+        for i in T.thread_binding(32, thread="threadIdx.x"):
+            B[i] = A[i] * 2.0
+
+    a = te.placeholder((32,), name="A")
+    b = te.extern_primfunc([a], scaled, name="B")
+    s = te.create_schedule(b.op)
+    error = refusal(ls.ScheduleError, lambda: s[b].split(b.axis[0], 4))
+    assert "split: axis i of stage B is a thread axis" in str(error)

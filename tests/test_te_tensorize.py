@@ -375,6 +375,33 @@ def test_a_number_of_an_intrinsic_is_one_in_all_of_a_tile() -> None:
     assert "stands where the intrinsic has the number scale" in str(error.value)
 
 
+def test_an_intrinsic_may_use_an_axis_of_its_stage() -> None:
+    A = te.placeholder((129,), name="A")
+    C = te.compute((129,), lambda i: A[i] + 1, name="C")
+    s = te.create_schedule(C.op)
+    s[C].split(C.op.axis[0], 16)
+    cached = s.cache_write(C, "global")
+    outer, inner = cached.op.axis
+    a = te.placeholder((16,), name="a")
+    c = te.compute(
+        (16,), lambda i: te.if_then_else(outer * 16 + i < 129, a[i] + 1, 0.0), name="c"
+    )
+
+    def rows(ins: Any, outs: Any) -> Any:
+        ib = tir.ir_builder.create()
+        source, target = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
+        with ib.for_range(0, 16, "lane") as lane, ib.if_scope(outer * 16 + lane < 129):
+            target[lane] = source[lane] + 1.0
+        return ib.get()
+
+    intrin = te.decl_tensor_intrin(c.op, rows, default_buffer_params={"offset_factor": 1})
+    s[cached].tensorize(inner, intrin)
+    x, out = np.random.default_rng(0).random(129, "float32"), np.zeros(129, "float32")
+    ls.build(s, [A, C])(x, out)
+    np.testing.assert_allclose(out, x + 1)
+    assert "lane" in ls.lower(s, [A, C], simple_mode=True).script()
+
+
 def test_an_axis_that_an_intrinsic_computes_is_bound_to_no_thread() -> None:
     a = te.placeholder((16,), name="a")
     c = te.compute((16,), lambda i: a[i] + 1, name="c")

@@ -94,6 +94,7 @@ struct ExternOp : PartNode<ExternOp> {
   std::vector<Ptr<Buffer>> input_placeholders;
   std::vector<Ptr<Buffer>> output_placeholders;
   Stmt body;
+  std::vector<Ptr<IterVar>> axis;  ///< The loops of `body`, each before those inside it.
 
   template <class V>
   static constexpr void fields(V&& visit) {
@@ -104,6 +105,7 @@ struct ExternOp : PartNode<ExternOp> {
     visit("input_placeholders", &ExternOp::input_placeholders, Role::matches);
     visit("output_placeholders", &ExternOp::output_placeholders, Role::matches);
     visit("body", &ExternOp::body);
+    visit("axis", &ExternOp::axis);
   }
 };
 

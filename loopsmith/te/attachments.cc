@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/te/attachments.h"
-#include "loopsmith/ir/memory_scope.h"
-#include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/support/error.h"
 
 #include <algorithm>
@@ -109,21 +107,24 @@ bool is_inside(const ScheduleData& schedule, const std::vector<Attachment>& atta
   return false;
 }
 
+const std::string& tag_of(const AxisMark& bound) {
+  return std::get<BindMark>(bound.what).thread->thread_tag;
+}
+
 ThreadAxis thread_of(const BoundAxis& axis) {
-  return thread_axis_of(std::get<BindMark>(axis.mark->what).thread->thread_tag);
+  return thread_axis_of(tag_of(*axis.mark));
 }
 
 bool is_of_blocks(const BoundAxis& axis) {
   return is_block_axis(thread_of(axis));
 }
 
-/// True where each iteration of a loop on that axis has memory of the scope for itself.
+}  // namespace
+
 bool has_its_own(ThreadAxis axis, MemoryScope scope) {
   const bool is_own = scope == MemoryScope::local || scope == MemoryScope::named_local;
   return is_block_axis(axis) || (is_own && is_thread_axis(axis));
 }
-
-}  // namespace
 
 std::string_view scope_of(const ScheduleData& schedule, const std::vector<Attachment>& attachments,
                           StageId id) {
@@ -148,6 +149,13 @@ std::vector<BoundAxis> bound_around(const ScheduleData& schedule,
     }
   }
   return found;
+}
+
+bool is_run_around(const ScheduleData& schedule, const std::vector<Attachment>& attachments,
+                   const Attachment& place, const AxisMark& mark) {
+  return std::ranges::any_of(
+      bound_around(schedule, attachments, place),
+      [&](const BoundAxis& around) { return tag_of(*around.mark) == tag_of(mark); });
 }
 
 void attach_inside_threads(const ScheduleData& schedule,

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "loopsmith/ir/memory_scope.h"
+#include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/te/decisions.h"
 #include "loopsmith/te/schedule.h"
 
@@ -37,6 +39,13 @@ struct BoundAxis {
 std::vector<BoundAxis> bound_around(const ScheduleData& schedule,
                                     const std::vector<Attachment>& attachments,
                                     const Attachment& place);
+
+/// True where the thread axis of a BindMark runs a loop around a place.
+bool is_run_around(const ScheduleData& schedule, const std::vector<Attachment>& attachments,
+                   const Attachment& place, const AxisMark& mark);
+
+/// True where each iteration of a loop on that axis has memory of the scope for itself.
+bool has_its_own(ThreadAxis axis, MemoryScope scope);
 
 /// Lets a stage be computed inside of the loops of its only reader whose threads do not share the
 /// stage's memory, where it was attached outside of them: each computes what it reads.

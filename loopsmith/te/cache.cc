@@ -88,8 +88,7 @@ class Relayout {
  private:
   std::vector<Expr> bodies(const Substitution& by_axis, const Expr& guard) const {
     std::vector<Expr> all;
-    const auto* reduce = op_.body[0].as<Reduce>();
-    if (!reduce) {
+    if (!op_.body[0].is<Reduce>()) {
       for (const Expr& body : op_.body) {
         const Expr value = substitute(body, by_axis);
         all.push_back(is_const_int(guard, 1) ? value
@@ -98,10 +97,8 @@ class Relayout {
       return all;
     }
     // All outputs share the parts of one reduction.
-    Reduce shared = *reduce;
-    for (Expr& source : shared.source) source = substitute(source, by_axis);
-    for (Expr& init : shared.init) init = substitute(init, by_axis);
-    shared.condition = substitute(reduce->condition, by_axis) && guard;
+    Reduce shared = *substitute(op_.body[0], by_axis).as<Reduce>();
+    shared.condition = shared.condition && guard;
     for (const Expr& body : op_.body) {
       Reduce one = shared;
       one.value_index = body.as<Reduce>()->value_index;

@@ -138,7 +138,8 @@ struct ScheduleData {
 /// What errors call a stage.
 std::string name_of(const StageData& stage);
 
-/// The axes that an operation has by itself: those of its outputs, then those that it reduces over.
+/// The axes that an operation has by itself: those of its outputs, then those that it reduces over;
+/// the loops of an extern's statement.
 std::vector<IterVar> root_axes(const Ref& op);
 
 }  // namespace loopsmith::te

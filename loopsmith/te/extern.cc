@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/te/extern.h"
 
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/te/same_extent.h"
 
@@ -48,6 +49,22 @@ std::vector<Ptr<Buffer>> output_buffers(const std::string& name,
   return buffers;
 }
 
+/// The loops of a statement as axes: those that run on threads are thread axes.
+std::vector<Ptr<loopsmith::IterVar>> loops_of(const Stmt& body) {
+  std::vector<Ptr<loopsmith::IterVar>> axes;
+  pre_order_visit(body, [&](const Ref& node) {
+    if (const auto* loop = node.as<For>()) {
+      const bool is_bound = loop->kind == ForKind::thread_binding;
+      axes.push_back(make(
+          loopsmith::IterVar{.dom = range(loop->min, loop->extent),
+                             .var = loop->loop_var,
+                             .iter_type = is_bound ? IterType::thread_index : IterType::data_par}));
+    }
+    return true;
+  });
+  return axes;
+}
+
 }  // namespace
 
 std::vector<Tensor> extern_op(const std::vector<std::vector<Expr>>& shapes,
@@ -61,13 +78,15 @@ std::vector<Tensor> extern_op(const std::vector<std::vector<Expr>>& shapes,
   require(body.defined(), ErrorKind::type_mismatch, "extern_gives_statement",
           hint("give a statement, or an expression to evaluate"), current_span,
           "extern {}: the function gives no statement", name);
+  auto axes = loops_of(body);
   const Ref op = make(ExternOp{.name = std::move(name),
                                .tag = std::move(options.tag),
                                .attrs = std::move(options.attrs),
                                .inputs = {inputs.begin(), inputs.end()},
                                .input_placeholders = std::move(in_buffers),
                                .output_placeholders = std::move(out_buffers),
-                               .body = std::move(body)});
+                               .body = std::move(body),
+                               .axis = std::move(axes)});
   std::vector<Tensor> outputs;
   for (std::size_t i = 0; i < output_count(op); ++i) outputs.push_back(output(op, i));
   return outputs;

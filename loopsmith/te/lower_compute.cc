@@ -133,19 +133,24 @@ Expr neutral_value(const CommReducer& combiner, std::size_t i) {
   return combiner.identity_element[i];
 }
 
+/// The combiner of a reduction, which may depend on the element: where the axes are.
+Ptr<CommReducer> combiner_at(const ComputeOp& op, const BlockAxes& axes) {
+  return clone_with(op.body[0], axes.substitution).as<Reduce>()->combiner;
+}
+
 class Reduction {
  public:
   Reduction(const ComputeOp& op, const Ref& self, const Nest& nest, const BlockAxes& axes,
             LowerContext& context)
-      : reduce_(*op.body[0].as<Reduce>()), combiner_(*reduce_.combiner) {
+      : reduce_(*op.body[0].as<Reduce>()), combiner_(combiner_at(op, axes)) {
     const auto load = [&](const Expr& expr) {
       return load_buffers(expr, context.buffers, axes.substitution);
     };
     const Expr condition = load(nest.condition() && reduce_.condition);
-    for (std::size_t i = 0; i < combiner_.result.size(); ++i) {
+    for (std::size_t i = 0; i < combiner_->result.size(); ++i) {
       const Expr value = load(reduce_.source[i]);
-      sources_.push_back(if_then_else(condition, value, neutral_value(combiner_, i)));
-      inits_.push_back(reduce_.init.empty() ? combiner_.identity_element[i]
+      sources_.push_back(if_then_else(condition, value, neutral_value(*combiner_, i)));
+      inits_.push_back(reduce_.init.empty() ? combiner_->identity_element[i]
                                             : load(reduce_.init[i]));
     }
     for (const Expr& body : op.body) {
@@ -167,12 +172,12 @@ class Reduction {
   Stmt update() const {
     Substitution operands;
     for (std::size_t i = 0; i < sources_.size(); ++i) {
-      operands[combiner_.lhs[i]] = loopsmith::load(accumulator(i), indices_);
-      operands[combiner_.rhs[i]] = sources_[i];
+      operands[combiner_->lhs[i]] = loopsmith::load(accumulator(i), indices_);
+      operands[combiner_->rhs[i]] = sources_[i];
     }
     std::vector<Expr> results;
     for (const std::size_t i : value_indices_) {
-      results.push_back(clone_with(combiner_.result[i], operands));
+      results.push_back(clone_with(combiner_->result[i], operands));
     }
     if (buffers_.size() == 1) return store(buffers_[0], results[0], indices_);
 
@@ -199,7 +204,7 @@ class Reduction {
   }
 
   const Reduce& reduce_;
-  const CommReducer& combiner_;
+  const Ptr<CommReducer> combiner_;
   std::vector<Expr> sources_;
   std::vector<Expr> inits_;
   std::vector<std::size_t> value_indices_;  ///< Of the outputs.
@@ -209,10 +214,11 @@ class Reduction {
 
 /// Annotations of a reduction: its reducer among them where the statements do not tell it, with
 /// parameters of its own, as another reduction may have the same one.
-Attrs with_reducer(Attrs annotations, const ComputeOp& op, const Reduction& reduction) {
+Attrs with_reducer(Attrs annotations, const ComputeOp& op, const BlockAxes& axes,
+                   const Reduction& reduction) {
   const Block block{.init = reduction.init(), .body = reduction.update()};
   if (reduction_of(block)) return annotations;
-  return annotations.with(reducer_annotation, clone_with(op.body[0], {}).as<Reduce>()->combiner);
+  return annotations.with(reducer_annotation, combiner_at(op, axes));
 }
 
 Stmt lower_reduction(const ComputeOp& op, const Ref& self, LowerContext& context,
@@ -221,7 +227,7 @@ Stmt lower_reduction(const ComputeOp& op, const Ref& self, LowerContext& context
   const Reduction reduction(op, self, nest, axes, context);
   // No update ever runs where the axes are empty, so an init would not run either.
   const bool is_empty = nest.is_empty_reduction();
-  Attrs annotations = with_reducer(context.annotations(op.attrs), op, reduction);
+  Attrs annotations = with_reducer(context.annotations(op.attrs), op, axes, reduction);
   return nest.around(realize(std::move(axes), context.block_name(op.name, self),
                              std::move(annotations), is_empty ? nullptr : reduction.init(),
                              is_empty ? reduction.init() : reduction.update()));

@@ -34,6 +34,8 @@ std::vector<IterVar> root_axes(const Ref& op) {
     axes.insert(axes.end(), reduced.begin(), reduced.end());
   } else if (const auto* scan = op.as<ScanOp>()) {
     axes.emplace_back(scan->scan_axis);
+  } else if (const auto* external = op.as<ExternOp>()) {
+    axes.assign(external->axis.begin(), external->axis.end());
   }
   return axes;
 }

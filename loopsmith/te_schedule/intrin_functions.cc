@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/te_schedule/intrin_functions.h"
 
+#include <algorithm>
+
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/te/create_prim_func.h"
 
@@ -30,12 +33,36 @@ Ptr<PrimFunc> implementation(const std::vector<Ptr<Buffer>>& inputs,
   return make(std::move(func));
 }
 
+/// The numbers that it is called with: its parameters, and the variables of where it is called.
+std::vector<Ptr<Var>> numbers_of(const TensorIntrinDecl& intrin) {
+  std::vector<Ptr<Var>> numbers = intrin.scalar_params;
+  std::vector<Ptr<Var>> known = numbers;
+  const auto add_sizes = [&](const Tensor& tensor) {
+    for (const Expr& extent : tensor.shape()) {
+      const auto sizes = free_variables(extent);
+      known.insert(known.end(), sizes.begin(), sizes.end());
+    }
+  };
+  for (const Tensor& input : input_tensors(intrin.op)) add_sizes(input);
+  add_sizes(output(intrin.op, 0));
+  for (const IterVar& axis : root_axes(intrin.op)) known.push_back(axis->var);
+  for (const Expr& body : intrin.op.as<ComputeOp>()->body) {
+    for (const Ptr<Var>& variable : free_variables(body)) {
+      const auto is_it = [&](const Ptr<Var>& other) { return other.same_as(variable); };
+      if (std::ranges::any_of(known, is_it)) continue;
+      numbers.push_back(variable);
+      known.push_back(variable);
+    }
+  }
+  return numbers;
+}
+
 /// The function of an operation: its inputs, outputs and numbers.
-Ptr<PrimFunc> description(const TensorIntrinDecl& intrin) {
+Ptr<PrimFunc> description(const TensorIntrinDecl& intrin, const std::vector<Ptr<Var>>& numbers) {
   std::vector<Ref> args;
   for (const Tensor& input : input_tensors(intrin.op)) args.push_back(input);
   for (std::size_t i = 0; i < output_count(intrin.op); ++i) args.push_back(output(intrin.op, i));
-  args.insert(args.end(), intrin.scalar_params.begin(), intrin.scalar_params.end());
+  args.insert(args.end(), numbers.begin(), numbers.end());
   return create_prim_func(args);
 }
 
@@ -52,10 +79,10 @@ Ptr<PrimFunc> with_statement(const PrimFunc& func, const Stmt& body, std::size_t
 }  // namespace
 
 IntrinFunctions functions_of(const TensorIntrinDecl& intrin, bool for_all) {
-  const Ptr<PrimFunc> func = description(intrin);
+  const std::vector<Ptr<Var>> numbers = numbers_of(intrin);
+  const Ptr<PrimFunc> func = description(intrin, numbers);
   const auto& inputs = intrin.in_buffers;
   const auto& outputs = intrin.out_buffers;
-  const auto& numbers = intrin.scalar_params;
   const auto* compute = intrin.op.as<ComputeOp>();
   if (!compute->body[0].is<Reduce>()) {
     if (!intrin.body) return {};

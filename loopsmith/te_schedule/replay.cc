@@ -132,6 +132,10 @@ bool Replay::is_untouched(StageId id) const {
 
 Nest Replay::nest_at_root(StageId id, const std::vector<BlockRV>& blocks) {
   Nest nest{.blocks = blocks, .loops = {}};
+  if (stage(id).op.is<ExternOp>()) {
+    add_loops_inside(blocks[0], id, nest);
+    return nest;
+  }
   const auto loops = get_loops.apply(schedule_, {.block = blocks[0]});
   std::vector<IterVar> axes = root_axes(stage(id).op);
   // The time of a scan is a loop that its steps share.
@@ -141,6 +145,27 @@ Nest Replay::nest_at_root(StageId id, const std::vector<BlockRV>& blocks) {
     nest.loops[axes[i]] = loops[i];
   }
   return nest;
+}
+
+/// The loops of an extern's statement are inside of its block, or of blocks of its own.
+void Replay::add_loops_inside(BlockRV block, StageId id, Nest& nest) {
+  const std::vector<IterVar> axes = root_axes(stage(id).op);
+  std::vector<BlockOrLoop> places{block};
+  while (!places.empty()) {
+    const BlockOrLoop place = places.back();
+    places.pop_back();
+    for (const LoopRV loop : get_child_loops.apply(schedule_, {.block_or_loop = place})) {
+      const auto axis = std::ranges::find_if(
+          axes, [&](const IterVar& one) { return one->var.same_as(schedule_.get(loop).loop_var); });
+      check(axis != axes.end(), "te_schedule", "a loop of stage {} is none of its axes",
+            label_of(data_, id));
+      nest.loops[*axis] = loop;
+      places.emplace_back(loop);
+    }
+  }
+  for (const BlockRV inner : get_child_blocks.apply(schedule_, {.block_or_loop = block})) {
+    add_loops_inside(inner, id, nest);
+  }
 }
 
 /// True when a step of a scan is attached to the time of another one: there it is already.
@@ -162,6 +187,11 @@ Nest Replay::nest_attached(StageId id, BlockRV block) {
                                .loop = around[0].loops.at(at.axis),
                                .preserve_unit_loops = true,
                                .index = -2});
+  if (stage(id).op.is<ExternOp>()) {
+    Nest nest{.blocks = {block}, .loops = {}};
+    add_loops_inside(block, id, nest);
+    return nest;
+  }
   const auto loops = get_loops.apply(schedule_, {.block = block});
   const std::size_t own = schedule_.get(block).iter_vars.size();
   Nest nest{.blocks = {block}, .loops = {}};
@@ -182,7 +212,8 @@ void Replay::place(StageId id) {
     return;
   }
   // The threads that fill it together need what any of them reads.
-  if (rank_of(scope_of(data_, attachments_, id)) == 1) bind_around(attachments_[id]);
+  const int rank = rank_of(scope_of(data_, attachments_, id));
+  if (rank == 1 || rank == 2) bind_around(attachments_[id]);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     // One that nothing reads is needed nowhere: it stays.
     if (blocks.size() > 1 && !is_read(output(stage(id).op, i))) continue;

@@ -42,6 +42,7 @@ class Replay {
   void place(StageId id);
   Nest nest_at_root(StageId id, const std::vector<BlockRV>& blocks);
   Nest nest_attached(StageId id, BlockRV block);
+  void add_loops_inside(BlockRV block, StageId id, Nest& nest);
   bool is_at_time(StageId id) const;
   bool is_untouched(StageId id) const;
   bool is_read(const Tensor& tensor) const;

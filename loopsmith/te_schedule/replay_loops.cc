@@ -24,11 +24,16 @@ void Replay::reshape(StageId id, Nest& nest) {
   name_loops(id, nest);
 }
 
-/// True when a thread runs the axis, or a part of it.
+/// True when a thread of the stage's own runs the axis, or a part of it.
 bool Replay::is_bound(StageId id, const IterVar& axis) const {
   const StageData& data = stage(id);
+  const MemoryScope scope = memory_scope(scope_of(data_, attachments_, id));
   for (const AxisMark& mark : data.marks) {
-    if (mark.axis.same_as(axis) && std::holds_alternative<BindMark>(mark.what)) return true;
+    const auto* bind = std::get_if<BindMark>(&mark.what);
+    if (!mark.axis.same_as(axis) || !bind) continue;
+    // Where each of the threads around has the memory for itself, one iteration is left.
+    const bool is_own = has_its_own(thread_axis_of(bind->thread->thread_tag), scope);
+    if (!is_own || !is_run_around(data_, attachments_, attachments_[id], mark)) return true;
   }
   return std::ranges::any_of(data.steps, [&](const AxisStep& step) {
     if (const auto* split = std::get_if<SplitStep>(&step)) {

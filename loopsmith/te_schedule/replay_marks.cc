@@ -110,11 +110,8 @@ void Replay::bind(StageId id, const AxisMark& mark) {
     const For& node = schedule_.get(loop);
     if (node.kind == ForKind::thread_binding) continue;
     // It runs on that thread axis already: what is left of it is one iteration.
-    const auto is_on_it = [&](const BoundAxis& axis) {
-      return std::get<BindMark>(axis.mark->what).thread->thread_tag == thread->thread_tag;
-    };
     if (is_const_int(node.extent, 1) &&
-        std::ranges::any_of(bound_around(data_, attachments_, attachments_[id]), is_on_it)) {
+        is_run_around(data_, attachments_, attachments_[id], mark)) {
       continue;
     }
     const std::int64_t* asked = thread->dom ? as_int(thread->dom->extent) : nullptr;

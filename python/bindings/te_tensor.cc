@@ -242,10 +242,12 @@ void extend(nb::class_<Handle<Tensor>>& type) {
   type.def_prop_ro(
       "axis",
       [](const NodeHandle& self) {
-        const auto* compute = tensor_of(self)->op.as<ComputeOp>();
-        return compute ? compute->axis : std::vector<Ptr<IterVar>>();
+        const Ref& op = tensor_of(self)->op;
+        if (const auto* compute = op.as<ComputeOp>()) return compute->axis;
+        const auto* external = op.as<ExternOp>();
+        return external ? external->axis : std::vector<Ptr<IterVar>>();
       },
-      "The axes of the compute that makes it.");
+      "The axes of the compute that makes it; the loops of an extern's statement.");
   for (const auto& [name, label, fn] : operators) {
     def_operator(
         type, name,

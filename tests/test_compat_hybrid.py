@@ -99,9 +99,16 @@ def test_wrong_calls_are_refused(tvm: Any) -> None:
         for i in range(a.shape[0]):
             a[i] = 0.0
 
+    @tvm.te.hybrid.script
+    def kept(a):
+        b = output_tensor((3,), "float32")
+        b[0] = 0.0
+
     a = tvm.te.placeholder((3,), name="a")
-    with pytest.raises(ValueError, match="nothing: a function returns all output tensors that it"):
+    with pytest.raises(ValueError, match="nothing: a is an input, which is only read: store into"):
         nothing(a)
+    with pytest.raises(ValueError, match="kept: a function returns all output tensors that it"):
+        kept(a)
     with pytest.raises(ValueError, match="nothing: 2 arguments are given, 1 are taken"):
         nothing(a, a)
     with pytest.raises(
@@ -233,3 +240,78 @@ def test_a_function_of_loops_runs_on_arrays(tvm: Any) -> None:
 
     given = np.array([1, 4, 9, 16], "float32")
     np.testing.assert_allclose(scaled(given, 6), [3, 6, 9, 29])
+
+
+def test_loops_of_a_function_are_scheduled(tvm: Any) -> None:
+    @tvm.te.hybrid.script
+    def outer_product(a, b):
+        c = output_tensor((16, 8), a.dtype)
+        for i in range(16):
+            for j in range(8):
+                c[i, j] = a[i] * b[j]
+        return c
+
+    a, b = tvm.te.placeholder((16,), name="a"), tvm.te.placeholder((8,), name="b")
+    c = outer_product(a, b)
+    s = tvm.te.create_schedule(c.op)
+    i, j = c.op.axis
+    outer, inner = s[c].split(i, 4)
+    s[c].reorder(j, outer, inner)
+    s[c].parallel(j)
+    body = tvm.lower(s, [a, b, c])["main"].body
+    while not isinstance(body, tvm.tir.For):
+        body = body.body
+    assert [body.loop_var.name, body.body.loop_var.name] == ["j", "i.outer"]
+    x, y = np.arange(16, dtype="float32"), np.arange(8, dtype="float32")
+    out = tvm.nd.array(np.zeros((16, 8), "float32"))
+    tvm.build(s, [a, b, c], "llvm")(tvm.nd.array(x), tvm.nd.array(y), out)
+    np.testing.assert_array_equal(out.numpy(), np.outer(x, y))
+
+
+def test_a_function_may_call_another_one(tvm: Any) -> None:
+    @tvm.te.hybrid.script
+    def scaled(x, factor):
+        y = output_tensor(x.shape, x.dtype)
+        total = allocate((1,), x.dtype)
+        total[0] = 0.0
+        for i in range(x.shape[0]):
+            y[i] = x[i] * factor
+            total[0] = total[0] + x[i]
+        z = output_tensor((1,), x.dtype)
+        z[0] = total[0]
+        return y, z
+
+    @tvm.te.hybrid.script
+    def sums(a):
+        total = allocate(a.shape, a.dtype)
+        for i in range(a.shape[0]):
+            total[i] = a[i] + 1.0
+        b, c = scaled(total, 3)
+        more, d = scaled(b, 2)
+        out = output_tensor(a.shape, a.dtype)
+        for i in range(more.shape[0]):
+            out[i] = more[i] + c[0]
+        return out, d
+
+    n = tvm.te.size_var("n")
+    for size in (4, n):
+        a = tvm.te.placeholder((size,), name="a")
+        out, d = sums(a)
+        assert out.shape[0] is size or int(out.shape[0]) == 4
+        x, first, second = (
+            np.arange(4, dtype="float32"),
+            np.zeros(4, "float32"),
+            np.zeros(1, "float32"),
+        )
+        ls.build([a, out, d])(x, first, second)
+        np.testing.assert_allclose(first, (x + 1) * 6 + (x + 1).sum())
+        np.testing.assert_allclose(second, [3 * (x + 1).sum()])
+        np.testing.assert_allclose(sums(x)[0], first)
+
+    @tvm.te.hybrid.script
+    def one(a):
+        b = scaled(a, 2)
+        return b  # noqa: RET504
+
+    with pytest.raises(ValueError, match="scaled: 2 tensors are returned, 1 are taken"):
+        one(a)

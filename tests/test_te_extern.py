@@ -210,8 +210,8 @@ def lowered_and_run(s: Any, a: Any, c: Any) -> str:
 def test_the_loops_of_a_statement_are_axes() -> None:
     s, a, b, c = row_schedule()
     assert [axis.var.name for axis in b.axis] == ["i", "j", "k"]
-    i, j, k = b.op.axis
-    outer, inner = s[b].split(k, 4)
+    i, _, k = b.op.axis
+    _, inner = s[b].split(k, 4)
     s[b].vectorize(inner)
     s[b].parallel(i)
     text = lowered_and_run(s, a, c)

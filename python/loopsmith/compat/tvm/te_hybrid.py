@@ -46,28 +46,39 @@ _FUNCTIONS = {
 }  # fmt: skip
 
 
-def script(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function that makes tensors of tensors by the loops of `func`.
+class HybridFunction:
+    """A function that makes tensors of tensors by loops; of arrays and numbers, Python runs it."""
 
-    Called with arrays and numbers, it is run by Python.
+    def __init__(self, func: Callable[..., Any]) -> None:
+        self._func = func
+        self._source = textwrap.dedent(inspect.getsource(func))
+        functools.update_wrapper(self, func)
+
+    def __call__(self, *args: Any) -> Any:
+        """Return the tensors, or the arrays, that the function makes."""
+        if not any(isinstance(part, te.Tensor) for each in args for part in _parts(each)):
+            return run(self._func, args)
+        return self.reading(args).made()
+
+    def reading(self, args: tuple[Any, ...]) -> _Reading:
+        """Return a call of it."""
+        definition = ast.parse(self._source).body[0]
+        assert isinstance(definition, ast.FunctionDef)
+        func = self._func
+        names = {**vars(builtins), **func.__globals__, **inspect.getclosurevars(func).nonlocals}
+        return _Reading(definition, args, names)
+
+
+def script(func: Callable[..., Any]) -> HybridFunction:
+    """Return the function that makes tensors of tensors by the loops of `func`.
 
     Raises
     ------
     ValueError
-        For a statement that no script has, and for a function that returns no output tensor.
+        When it is called: for a statement that no script has, for a function that returns no
+        output tensor, and for one that stores into its inputs.
     """
-    source = textwrap.dedent(inspect.getsource(func))
-    names = {**vars(builtins), **func.__globals__, **inspect.getclosurevars(func).nonlocals}
-
-    @functools.wraps(func)
-    def apply(*args: Any) -> Any:
-        if not any(isinstance(part, te.Tensor) for each in args for part in _parts(each)):
-            return run(func, args)
-        definition = ast.parse(source).body[0]
-        assert isinstance(definition, ast.FunctionDef)
-        return _Reading(definition, args, names).made()
-
-    return apply
+    return HybridFunction(func)
 
 
 def _parts(value: Any) -> Sequence[Any]:
@@ -120,34 +131,73 @@ class _Reading(ast.NodeTransformer):
         }
         self._names = {**names, **self._inputs, **self._given, "max_num_threads": max_num_threads,
                        **dict.fromkeys(("parallel", "bind"))}  # fmt: skip
+        self._declared: set[str] = builtins.set()  # Tensors and memory, and names of their shapes.
+        for name, each in self._inputs.items():
+            self._declare(name, each)
         stores = [
             node.id
             for node in ast.walk(definition)
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         ]
         self._stored = collections.Counter(stores)
+        self._taken = {*stores, *self._given}
         self._constants: dict[str, Any] = {}  # Names whose value is known while this is read.
-        self._outputs: dict[str, tuple[Any, str]] = {}
-        self._returned: list[str] = []
+        self._outputs: set[str] = builtins.set()
+        self._returned = [
+            name
+            for node in ast.walk(definition)
+            if isinstance(node, ast.Return)
+            for name in _names_of(node.value)
+        ]
 
     def made(self) -> Any:
         """Return the tensors that the function returns."""
         name = self._definition.name
-        lines = self._visited(self._definition.body)
-        if not self._returned or builtins.set(self._returned) != builtins.set(self._outputs):
-            raise ValueError(f"{name}: a function returns all output tensors that it makes")
-        buffers = {**{k: (v.shape, v.dtype) for k, v in self._inputs.items()}}
-        buffers.update((each, self._outputs[each]) for each in self._returned)
-        values = {f"{each}_shape": list(shape) for each, (shape, _) in buffers.items()}
+        lines = self._lines()
         header = ", ".join(
-            f'{each}: T.Buffer({each}_shape, "{dtype}")' for each, (_, dtype) in buffers.items()
+            f'{each}: T.Buffer({each}_shape, "{self._names[each].dtype}")'
+            for each in [*self._inputs, *self._returned]
         )
         text = "\n".join(ast.unparse(ast.fix_missing_locations(line)) for line in lines)
         function = from_source(
             f"@T.prim_func\ndef {name}({header}):\n" + textwrap.indent(text, "    "),
-            {**self._names, **values},
+            self._names,
         )
         return te.extern_primfunc(list(self._inputs.values()), function, name=name)
+
+    def _lines(self) -> list[ast.stmt]:
+        name = self._definition.name
+        lines = self._visited(self._definition.body)
+        if not self._returned or builtins.set(self._returned) != self._outputs:
+            raise ValueError(f"{name}: a function returns all output tensors that it makes")
+        return lines
+
+    def inlined(
+        self, tensors: Mapping[str, str], targets: Sequence[str], taken: set[str]
+    ) -> tuple[list[ast.stmt], dict[str, Any]]:
+        """Return the statements of the function where another one calls it, and what they name.
+
+        `tensors` are the caller's names of its inputs, `targets` those of what it returns, `taken`
+        all names that the caller uses, to which those of the statements are added.
+        """
+        lines = self._lines()
+        if len(targets) != len(self._returned):
+            raise ValueError(
+                f"{self._definition.name}: {len(self._returned)} tensors are returned, "
+                f"{len(targets)} are taken"
+            )
+        names = {**tensors, **dict(zip(self._returned, targets))}
+        for name in self._stored:
+            new = names.get(name, name)
+            while name not in names and new in taken:
+                new = f"{self._definition.name}_{new}"
+            names[name] = new
+        taken |= builtins.set(names.values())
+        shapes = {f"{name}_shape": f"{new}_shape" for name, new in names.items()}
+        known = {new: self._names[old] for old, new in {**names, **shapes}.items()
+                 if old in self._declared}  # fmt: skip
+        renaming = _Renaming({**names, **shapes})
+        return [renaming.visit(line) for line in lines], known
 
     # ---- Statements ----
 
@@ -159,14 +209,14 @@ class _Reading(ast.NodeTransformer):
         return made
 
     def visit_Return(self, node: ast.Return) -> None:
-        """Note what is returned."""
-        values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-        self._returned = [each.id for each in values if isinstance(each, ast.Name)]
+        """Leave it out: what is returned is a parameter."""
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         """Declare outputs and memory; leave out what is a number already."""
         call, target = node.value, node.targets[0]
         known = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id
+        if isinstance(call, ast.Call) and isinstance(self._names.get(str(known)), HybridFunction):
+            return self._called(self._names[str(known)], call, _names_of(target))
         if not (known in ("output_tensor", "allocate") and isinstance(target, ast.Name)):
             made = self.generic_visit(node)
             name = target.id if isinstance(target, ast.Name) else ""
@@ -178,16 +228,39 @@ class _Reading(ast.NodeTransformer):
         given = [self._evaluated(each) for each in call.args]
         keywords = {str(each.arg): self._evaluated(each.value) for each in call.keywords}
         shape, dtype, *rest = [*given, *(keywords[k] for k in ("shape", "dtype") if k in keywords)]
-        sizes = [shape] if isinstance(shape, (int, tir.Expr)) else list(shape)
+        self._declare(target.id, te.placeholder(shape, dtype, name=target.id))
         if known == "output_tensor":
-            self._outputs[target.id] = (sizes, dtype)
-            self._names[target.id] = te.placeholder(sizes, dtype, name=target.id)
+            self._outputs.add(target.id)
             return None
-        scope = keywords.get("scope", rest[0] if rest else "global")
-        self._names[f"{target.id}_shape"] = sizes
-        return ast.parse(
-            f"{target.id} = T.alloc_buffer({target.id}_shape, {dtype!r}, scope={scope!r})"
-        ).body[0]
+        return self._allocated(target.id, keywords.get("scope", rest[0] if rest else "global"))
+
+    def _declare(self, name: str, tensor: te.Tensor) -> None:
+        self._names.update({name: tensor, f"{name}_shape": list(tensor.shape)})
+        self._declared |= {name, f"{name}_shape"}
+
+    def _allocated(self, name: str, scope: str) -> ast.stmt:
+        dtype = self._names[name].dtype
+        return ast.parse(f"{name} = T.alloc_buffer({name}_shape, {dtype!r}, scope={scope!r})").body[
+            0
+        ]
+
+    def _called(
+        self, function: HybridFunction, call: ast.Call, targets: Sequence[str]
+    ) -> list[ast.stmt]:
+        """Return the statements of a function whose results have names of this one."""
+        given = [self.visit(each) for each in call.args]
+        is_tensor = [isinstance(each, ast.Name) and each.id in self._declared for each in given]
+        reading = function.reading(tuple(self._evaluated(each) for each in given))
+        parameters = [each.arg for each in reading._definition.args.args]
+        tensors = {name: each.id for name, each, is_one in zip(parameters, given, is_tensor)
+                   if is_one}  # fmt: skip
+        lines, known = reading.inlined(tensors, targets, self._taken)
+        for name in known:
+            if isinstance(known[name], te.Tensor) and name not in self._declared:
+                self._declare(name, known[name])
+        self._outputs |= {name for name in targets if name in self._returned}
+        memory = [self._allocated(name, "global") for name in targets if name not in self._returned]
+        return [*memory, *lines]
 
     def visit_For(self, node: ast.For) -> Any:
         """Give loops their kind; those whose iterations are known are written out."""
@@ -269,6 +342,15 @@ class _Reading(ast.NodeTransformer):
             return self.visit(ast.BinOp(top, ast.FloorDiv(), b))
         return node
 
+    def _require_memory(self, node: ast.AST) -> None:
+        """Stop where a store is into an input."""
+        name = getattr(node, "id", "")
+        if name in self._inputs:
+            raise ValueError(
+                f"{self._definition.name}: {name} is an input, which is only read: "
+                "store into an output_tensor, or into what allocate makes"
+            )
+
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         """Put in the types of tensors."""
         if node.attr == "dtype":
@@ -278,6 +360,8 @@ class _Reading(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         """Put in the extents of tensors, and the elements of lists."""
         value = node.value
+        if isinstance(node.ctx, ast.Store):
+            self._require_memory(value)
         if isinstance(value, ast.Attribute) and value.attr == "shape":
             extent = self._evaluated(node)
             if isinstance(extent, tir.IntImm):
@@ -318,6 +402,23 @@ class _Reading(ast.NodeTransformer):
         expression = ast.Expression(node)  # type: ignore[arg-type]
         return eval(compile(ast.fix_missing_locations(expression), "<hybrid>", "eval"),
                     {**self._names, **self._constants})  # fmt: skip
+
+
+class _Renaming(ast.NodeTransformer):
+    """Gives names of one function those of another."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        """Return the name there."""
+        return ast.copy_location(ast.Name(self._names.get(node.id, node.id), node.ctx), node)
+
+
+def _names_of(node: ast.AST | None) -> list[str]:
+    """Return the names in a list of them, or the only one."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    return [each.id for each in parts if isinstance(each, ast.Name)]
 
 
 def _word(name: str) -> ast.Attribute:

@@ -194,3 +194,10 @@ def test_multiples_are_compared_by_what_they_are_multiples_of(tvm: Any) -> None:
         (x * 64 + 64 < y * 64, x + 1 < y),
     ]:
         assert tvm.ir.structural_equal(analyzer.rewrite_simplify(before), after), before
+
+
+def test_a_variable_leaves_a_remainder(tvm: Any) -> None:
+    analyzer, x = tvm.arith.Analyzer(), tvm.te.var("x")
+    analyzer.update(x, tvm.arith.ModularSet(8, 3))
+    assert analyzer.modular_set(x * 2) == tvm.arith.ModularSet(16, 6)
+    assert analyzer.modular_set(x + 1) == tvm.arith.ModularSet(8, 12)

@@ -168,3 +168,43 @@ def test_intrinsics_take_numbers_among_regions(tvm: Any) -> None:
     assert "hardware" in text and "i * i" in text and "i + 1" in text
     with pytest.raises(ValueError, match="takes 2 numbers"):
         te.compute((10, 10), lambda i: intrin(A[i, 0:10]), name="C")
+
+
+def test_regions_may_start_at_an_axis(tvm: Any) -> None:
+    te = tvm.te
+    a = te.placeholder((te.var("m"), te.var("n")), name="a")
+    c = te.compute((1, a.shape[1]), lambda i, j: a[0, j] + a[1, j], name="c")
+
+    def add_rows(ins: Any, outs: Any) -> Any:
+        return tvm.tir.call_packed("add_rows", ins[0].data, outs[0].data)
+
+    intrin = te.decl_tensor_intrin(c.op, add_rows, default_buffer_params={"offset_factor": 1})
+    A = te.placeholder((20, 20), name="A")
+    C = te.compute((10, 20), lambda i: intrin(A[i : i + 2, 0:20]), name="C")
+    assert str(C.op.body[0]) == "A[i, ax0] + A[i + 1, ax0]"
+
+
+def test_a_call_of_an_intrinsic_stays_one(tvm: Any) -> None:
+    te = tvm.te
+    A = te.placeholder((3, 4, 4), name="A")
+    B = te.placeholder((4,), name="B")
+    intrin = multiplies(tvm, 4, 4)
+    C = te.compute((3, 4), lambda i: intrin(A[i, 0:4, 0:4], B), name="C")
+    s, again = te.create_schedule(C.op), te.create_schedule(C.op)
+    again[C].tensorize(C.op.axis[0], intrin)
+    assert again[C].iter_var_attrs[C.op.axis[0]].tensor_intrin is intrin
+    assert tvm.lower(again, [A, B, C]).script() == tvm.lower(s, [A, B, C]).script()
+
+
+def test_names_of_intrinsics_are_those_that_there_are(tvm: Any) -> None:
+    from tvm.tir.tensor_intrin import cuda, dot_product_common
+
+    group = cuda.get_wmma_intrin_group("shared", "global", "float16", "float32", trans_b=True)
+    assert group["load_b"] == "wmma_load_16x16x16_f16_b_trans_shared"
+    for name in [
+        *group.values(),
+        *map(dot_product_common.__dict__.get, dot_product_common.__all__),
+    ]:
+        assert tvm.tir.TensorIntrin.get(name).desc is not None
+    with pytest.raises(AssertionError, match="there is no wmma_fill_16x16x16_f8"):
+        cuda.get_wmma_intrin_group("shared", "global", "float16", "f8", trans_b=False)

@@ -359,3 +359,11 @@ def test_layouts_of_stages_mark_axes_of_flattened_buffers(tvm: Any) -> None:
     s = tvm.te.create_schedule(C.op)
     s[B].transform_layout(lambda i, j: [i, tvm.te.AXIS_SEPARATOR, j])
     assert "axis_separators=[1]" in tvm.lower(s, [A, C]).script()
+
+
+def test_a_trace_that_uses_what_was_drawn_is_read_back(tvm: Any) -> None:
+    sch, again = (tvm.tir.Schedule(two_steps()) for _ in range(2))
+    drawn = sch.sample_categorical([0, 16], [0.5, 0.5])
+    sch.annotate(sch.get_block("B"), "unroll", drawn)
+    tvm.tir.schedule.Trace.apply_json_to_schedule(sch.trace.as_json(), again)
+    tvm.ir.assert_structural_equal(sch.mod, again.mod)

@@ -383,9 +383,7 @@ def test_an_intrinsic_may_use_an_axis_of_its_stage() -> None:
     cached = s.cache_write(C, "global")
     outer, inner = cached.op.axis
     a = te.placeholder((16,), name="a")
-    c = te.compute(
-        (16,), lambda i: te.if_then_else(outer * 16 + i < 129, a[i] + 1, 0.0), name="c"
-    )
+    c = te.compute((16,), lambda i: te.if_then_else(outer * 16 + i < 129, a[i] + 1, 0.0), name="c")
 
     def rows(ins: Any, outs: Any) -> Any:
         ib = tir.ir_builder.create()

@@ -69,6 +69,12 @@ void bind_sets(nb::module_& m) {
            })
       .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
   nb::class_<ModularSet>(m, "ModularSet", "The values ``coeff * k + base`` for integers k.")
+      .def(
+          "__init__",
+          [](ModularSet* self, std::int64_t coeff, std::int64_t base) {
+            new (self) ModularSet(arith::modular(coeff, base));
+          },
+          nb::arg("coeff"), nb::arg("base"))
       .def_ro("coeff", &ModularSet::coeff)
       .def_ro("base", &ModularSet::base)
       .def("__repr__",

@@ -27,7 +27,9 @@ class TensorRegion:
         rest = iter(inner)
         return self.tensor[
             tuple(
-                (each.start or 0) + next(rest) if isinstance(each, slice) else each
+                (0 if each.start is None else each.start) + next(rest)
+                if isinstance(each, slice)
+                else each
                 for each in self.indices
             )
         ]
@@ -52,8 +54,11 @@ class IntrinsicCall:
         regions = dict(zip(op.input_tensors, self.regions))
         own = list(op.reduce_axis)
         fresh = [te.reduce_axis((axis.dom.min, axis.dom.extent), axis.var.name) for axis in own]
+        # The first axes of the intrinsic are of one value where the tensor has fewer.
+        first = len(op.axis) - len(inner)
         meant = {
-            **{axis.var: value for axis, value in zip(op.axis, inner)},
+            **{axis.var: axis.dom.min for axis in op.axis[: max(first, 0)]},
+            **{axis.var: value for axis, value in zip(op.axis[max(first, 0) :], inner)},
             **{axis.var: renewed.var for axis, renewed in zip(own, fresh)},
             **dict(zip(self.intrin.scalar_params, self.numbers)),
         }
@@ -124,10 +129,12 @@ def remember_slice(found: Any, tensor: Any, indices: Any) -> None:
 
 
 def region_of(tensor: Any, indices: Any) -> TensorRegion | None:
-    """Return a region where some indices are slices with ends, and others expressions."""
+    """Return a region where some indices are slices with ends, and others, or ends, expressions."""
     parts = indices if isinstance(indices, tuple) else (indices,)
-    has_slice = any(isinstance(each, slice) and each.stop is not None for each in parts)
-    has_point = any(isinstance(each, (tir.Expr, tir.IterVar)) for each in parts)
+    slices = [each for each in parts if isinstance(each, slice)]
+    has_slice = any(each.stop is not None for each in slices)
+    ends = [end for each in slices for end in (each.start, each.stop)]
+    has_point = any(isinstance(each, (tir.Expr, tir.IterVar)) for each in [*parts, *ends])
     is_whole = len(parts) == len(tensor.shape)
     return TensorRegion(tensor, parts) if has_slice and has_point and is_whole else None
 
@@ -167,6 +174,11 @@ def compute(shape: Any, fcompute: Callable[..., Any], *args: Any, **kwargs: Any)
         _calls[first.op] = (found[0], len(names))
         return result
     return loopsmith.te.compute(shape, fcompute, *args, **kwargs)
+
+
+def is_call(op: Any) -> bool:
+    """Return whether an operation is a call of an intrinsic."""
+    return op in _calls
 
 
 class _NoCall(Exception):

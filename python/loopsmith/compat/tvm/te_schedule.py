@@ -23,7 +23,7 @@ from .te_graph import (
     PostDFSOrder,
     ScanGetBody,
 )
-from .te_intrinsics import call, create_schedule
+from .te_intrinsics import call, create_schedule, is_call
 from .tir.nodes import Alias
 from .tir.nodes import IterVar as _IterVar
 
@@ -177,15 +177,21 @@ def _marking(name: str, iter_type: int) -> Any:
 
     def remembered(stage: Any, var: Any, *args: Any) -> None:
         mark(stage, var, *args)
-        attr = _of(stage).attr(var)
-        attr.iter_type = iter_type
-        if name == "tensorize":
-            attr.tensor_intrin = args[0]
+        _of(stage).attr(var).iter_type = iter_type
 
     return remembered
 
 
-_bind, _pragma = Stage.bind, Stage.pragma
+_bind, _pragma, _tensorize = Stage.bind, Stage.pragma, Stage.tensorize
+
+
+def _remember_tensorize(stage: Any, var: Any, tensor_intrin: Any) -> None:
+    attrs = _of(stage).attrs.values()
+    calls_one = is_call(stage.op) and any(each.tensor_intrin for each in attrs)
+    if not calls_one:  # What calls an intrinsic goes on calling it.
+        _tensorize(stage, var, tensor_intrin)
+    attr = _of(stage).attr(var)
+    attr.iter_type, attr.tensor_intrin = IterVar.Tensorized, tensor_intrin
 
 
 def _remember_bind(stage: Any, ivar: Any, thread_ivar: Any) -> None:
@@ -222,7 +228,7 @@ MEMBERS: list[tuple[type, str, Any]] = [
     (Stage, "fuse", _remember_fuse),
     (Stage, "tile", _remember_tile),
     *((Stage, name, _marking(name, kind)) for name, kind in _MARKS.items()),
-    (Stage, "tensorize", _marking("tensorize", IterVar.Tensorized)),
+    (Stage, "tensorize", _remember_tensorize),
     (Schedule, "stage_map", property(lambda sch: {stage.op: stage for stage in sch.stages})),
     (Stage, "bind", _remember_bind),
     (Stage, "pragma", _remember_pragma),

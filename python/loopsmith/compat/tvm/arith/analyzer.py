@@ -53,6 +53,7 @@ class Analyzer(core.Analyzer):
         super().__init__()
         self._bound: list[Any] = []
         self._unlimited: list[Any] = []
+        self._remainders: list[Any] = []
 
     def bind(self, var: Any, expr: Any, allow_override: bool = False) -> None:
         """Let a variable be a value or one of a range, from here on.
@@ -75,7 +76,12 @@ class Analyzer(core.Analyzer):
         super().bind(var, expr, known)
 
     def update(self, var: Any, info: Any, override: bool = False) -> None:
-        """Let a variable lie within a bound, from here on."""
+        """Let a variable lie within a bound, or leave a remainder, from here on."""
+        if isinstance(info, ModularSet):
+            remainder = ls.tir.floormod(var, info.coeff) == info.base
+            self._remainders.append(self.constraint_scope(remainder))
+            self._remainders[-1].__enter__()
+            return
         if not isinstance(info, core.ConstIntBound):
             raise MissingName(f"tvm.arith.Analyzer.update({type(info).__name__})")
         self._bound.append(var)

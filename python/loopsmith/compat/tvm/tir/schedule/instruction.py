@@ -175,7 +175,8 @@ def _text(value: Any, names: Mapping[int, str]) -> str:
 def _is_of_schedule(steps: Sequence[Any]) -> bool:
     """Return whether steps are as a schedule's trace writes them: attributes as Python's text."""
     attributes = [attr for _, _, attrs, _ in steps for attr in attrs if isinstance(attr, str)]
-    return all(attr == "None" or attr.startswith('"') for attr in attributes)
+    handles = {handle for *_, outputs in steps for handle in outputs}
+    return all(attr == "None" or attr in handles or attr.startswith('"') for attr in attributes)
 
 
 class Trace:

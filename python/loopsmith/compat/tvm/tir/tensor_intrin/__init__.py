@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from ....missing import other_names
-from . import arm_cpu, cuda, hexagon, rocm, x86
+from . import arm_cpu, cuda, dot_product_common, hexagon, rocm, x86
 
-__all__ = ["arm_cpu", "cuda", "hexagon", "rocm", "x86"]
+__all__ = ["arm_cpu", "cuda", "dot_product_common", "hexagon", "rocm", "x86"]
 __getattr__ = other_names("tvm.tir.tensor_intrin")

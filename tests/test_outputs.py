@@ -105,6 +105,31 @@ def test_symbolic_sizes_of_outputs_come_from_the_inputs(add: ls.Module):
     np.testing.assert_array_equal(add(a), a + 1)
 
 
+def test_sizes_of_outputs_follow_from_those_of_inputs(tmp_path):
+    n, m = te.size_var("n"), te.size_var("m")
+    A = te.placeholder((n, m), name="A")
+    C = te.compute((n - 1, (m - 2) // 2 + 1), lambda i, j: A[i, j * 2] + A[i + 1, j * 2], name="C")
+    program = ls.build([A, C], name="pooled")
+    program.export(tmp_path / "pooled.so")
+    x = np.arange(40, dtype="float32").reshape(5, 8)
+    for each in (program, ls.load_module(tmp_path / "pooled.so")):
+        np.testing.assert_array_equal(each(x), x[:-1, ::2] + x[1:, ::2])
+    # One that no input has alone.
+    starts = te.placeholder((n + 1,), dtype="int32", name="starts")
+    lengths = te.compute((n,), lambda i: starts[i + 1] - starts[i], name="lengths")
+    given = np.array([0, 2, 5], "int32")
+    np.testing.assert_array_equal(ls.build([starts, lengths])(given), [2, 3])
+
+
+def test_a_size_that_follows_from_none_is_asked_for():
+    n = te.size_var("n")
+    A = te.placeholder((n,), name="A")
+    C = te.compute((te.min(n, 4),), lambda i: A[i], name="C")
+    with pytest.raises(ls.UserError) as caught:
+        ls.build([A, C])(np.zeros(3, "float32"))
+    assert "a size of the output C is not known\n  hint: pass an array for C" in str(caught.value)
+
+
 def test_what_is_read_before_it_is_written_is_no_output():
     update = "A: T.Buffer((8,), 'float32')):\n    for i in range(8):\n        A[i] = A[i] + 1.0\n"
     assert outputs_of(update) == []

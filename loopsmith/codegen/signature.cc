@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/linear.h"
 #include "loopsmith/codegen/host_memory.h"
 #include "loopsmith/ir/packed_array.h"
 #include "loopsmith/ir/walk.h"
@@ -99,7 +101,31 @@ class SignatureMaker {
   ExtentRule rule(const Expr& expr) const {
     if (const std::int64_t* value = as_int(expr)) return ExtentRule::equals(*value);
     const auto found = symbols_.find(expr.get());
-    return found == symbols_.end() ? ExtentRule::computed() : ExtentRule::named(found->second);
+    return found == symbols_.end() ? ExtentRule::computed(linear_size(expr))
+                                   : ExtentRule::named(found->second);
+  }
+
+  /// The size as a linear one of symbols, if it is.
+  std::optional<LinearSize> linear_size(const Expr& expr) const {
+    LinearSize size;
+    Expr sum = Analyzer().simplify(expr);
+    if (const auto* quotient = sum.as<FloorDiv>()) {
+      const std::int64_t* divisor = as_int(quotient->b);
+      if (!divisor || *divisor < 1) return {};
+      size.divisor = *divisor;
+      sum = quotient->a;
+    }
+    const std::vector<Ptr<Var>> used = free_variables(sum);
+    const std::vector<Expr> linear = detect_linear_equation(sum, used);
+    if (linear.empty() || !as_int(linear.back())) return {};
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      const auto symbol = symbols_.find(used[i].get());
+      const std::int64_t* coefficient = as_int(linear[i]);
+      if (symbol == symbols_.end() || !coefficient) return {};
+      size.terms.emplace_back(symbol->second, *coefficient);
+    }
+    size.constant = *as_int(linear.back());
+    return size;
   }
 
   ParameterSpec tensor(const Buffer& buffer) const {

@@ -18,14 +18,24 @@ std::string json_text(std::string_view text) {
   return out;
 }
 
-/// A number, the name of a symbol, or null for what the code itself checks.
+std::string size_text(const LinearSize& size) {
+  std::string terms;
+  for (const auto& [symbol, coefficient] : size.terms) {
+    terms += fmt::format("{}[{}, {}]", terms.empty() ? "" : ", ", json_text(symbol), coefficient);
+  }
+  return fmt::format(R"({{"terms": [{}], "constant": {}, "divisor": {}}})", terms, size.constant,
+                     size.divisor);
+}
+
+/// A number, the name of a symbol, or what is known of a size that the code itself checks: a linear
+/// one, or null.
 std::string rule_text(const ExtentRule& rule) {
   switch (rule.kind) {
     case ExtentRule::Kind::constant: return std::to_string(rule.constant);
     case ExtentRule::Kind::symbol: return json_text(rule.symbol);
-    case ExtentRule::Kind::computed: return "null";
+    case ExtentRule::Kind::computed: break;
   }
-  return "null";
+  return rule.size ? size_text(*rule.size) : "null";
 }
 
 std::string list_text(const std::vector<ExtentRule>& rules) {
@@ -80,6 +90,21 @@ std::int64_t number(const JsonValue::List& list, std::size_t i) {
   return *value;
 }
 
+LinearSize size_of(const JsonValue& json) {
+  LinearSize size{.terms = {},
+                  .constant = get<std::int64_t>(json, "constant"),
+                  .divisor = get<std::int64_t>(json, "divisor")};
+  for (const JsonValue& item : get<JsonValue::List>(json, "terms")) {
+    const auto* term = item.as<JsonValue::List>();
+    const auto* symbol = term && term->size() == 2 ? (*term)[0].as<std::string>() : nullptr;
+    const auto* coefficient = symbol ? (*term)[1].as<std::int64_t>() : nullptr;
+    require(coefficient, ErrorKind::format, "metadata_is_whole", hint("export the module again"),
+            {}, "metadata: a size is not written as it should be");
+    size.terms.emplace_back(*symbol, *coefficient);
+  }
+  return size;
+}
+
 std::vector<ExtentRule> rules_of(const JsonValue::List& list) {
   std::vector<ExtentRule> rules;
   for (const JsonValue& item : list) {
@@ -87,6 +112,8 @@ std::vector<ExtentRule> rules_of(const JsonValue::List& list) {
       rules.push_back(ExtentRule::equals(*value));
     } else if (const auto* name = item.as<std::string>()) {
       rules.push_back(ExtentRule::named(*name));
+    } else if (item.as<JsonValue::Object>()) {
+      rules.push_back(ExtentRule::computed(size_of(item)));
     } else {
       rules.push_back(ExtentRule::computed());
     }
@@ -154,7 +181,7 @@ std::string metadata_text(const Metadata& metadata) {
 }
 
 Metadata parse_metadata(std::string_view text) {
-  const JsonValue json = parse_json(text, "metadata", /*max_depth=*/8);
+  const JsonValue json = parse_json(text, "metadata", /*max_depth=*/9);
   require(get<std::string>(json, "format") == "loopsmith module", ErrorKind::format,
           "metadata_is_whole", hint("pass a file that `export` wrote"), {},
           "metadata: the format is not 'loopsmith module'");

@@ -5,12 +5,21 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "loopsmith/runtime/c_abi.h"
 #include "loopsmith/runtime/dtype.h"
 
 namespace loopsmith {
+
+/// A size that follows from others: the sum of coefficients times symbols and a constant, divided
+/// and rounded down.
+struct LinearSize {
+  std::vector<std::pair<std::string, std::int64_t>> terms;
+  std::int64_t constant = 0;
+  std::int64_t divisor = 1;
+};
 
 /// What an extent or a stride of a parameter must be.
 struct ExtentRule {
@@ -19,13 +28,16 @@ struct ExtentRule {
   Kind kind = Kind::constant;
   std::int64_t constant = 0;
   std::string symbol;
+  std::optional<LinearSize> size = {};  ///< Of a computed one: what it is, where it is so simple.
 
   /// Equal to `value`.
   static ExtentRule equals(std::int64_t value) { return {Kind::constant, value, {}}; }
   /// The value of a symbol: its first occurrence in the signature gives it, later ones must agree.
   static ExtentRule named(std::string symbol) { return {Kind::symbol, 0, std::move(symbol)}; }
   /// An expression, which the compiled function checks itself.
-  static ExtentRule computed() { return {Kind::computed, 0, {}}; }
+  static ExtentRule computed(std::optional<LinearSize> size = {}) {
+    return {Kind::computed, 0, {}, std::move(size)};
+  }
 };
 
 /// A parameter of a compiled function.

@@ -199,14 +199,19 @@ std::string module_text(const Module& module) {
 }
 
 /// A parameter as loopsmith.calls reads it: name, kind, element type, and of a tensor its sizes
-/// (numbers, names of symbols, None), whether it is an output; of an integer, its symbol.
+/// (numbers, names of symbols, (terms, constant, divisor), None), whether it is an output; of an
+/// integer, its symbol.
 nb::tuple described(const ParameterSpec& parameter) {
   nb::list shape;
   for (const ExtentRule& rule : parameter.shape) {
     switch (rule.kind) {
       case ExtentRule::Kind::constant: shape.append(rule.constant); break;
       case ExtentRule::Kind::symbol: shape.append(rule.symbol); break;
-      case ExtentRule::Kind::computed: shape.append(nb::none()); break;
+      case ExtentRule::Kind::computed:
+        shape.append(rule.size ? nb::object(nb::make_tuple(rule.size->terms, rule.size->constant,
+                                                           rule.size->divisor))
+                               : nb::none());
+        break;
     }
   }
   constexpr const char* kinds[] = {"tensor", "int", "float", "bool", "handle"};

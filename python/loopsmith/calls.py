@@ -18,17 +18,46 @@ if TYPE_CHECKING:
     Callee = Union[Function, Module]
 
 
+class LinearSize(NamedTuple):
+    """A size that follows from others: a sum of multiples and a constant, divided, rounded down."""
+
+    terms: list[tuple[str, int]]
+    constant: int
+    divisor: int
+
+    def value(self, sizes: dict[str, int]) -> int | None:
+        """Return the size; None where one that it follows from is not known."""
+        if any(name not in sizes for name, _ in self.terms):
+            return None
+        total = self.constant + sum(sizes[name] * count for name, count in self.terms)
+        return total // self.divisor
+
+    def tell(self, extent: int, sizes: dict[str, int]) -> None:
+        """Add the only size that is not known, where the extent tells it."""
+        unknown = [(name, count) for name, count in self.terms if name not in sizes]
+        if len(unknown) == 1 and self.divisor == 1:
+            ((name, count),) = unknown
+            known = sum(sizes[other] * each for other, each in self.terms if other != name)
+            sizes[name] = (extent - self.constant - known) // count
+
+
 class Parameter(NamedTuple):
     """What a compiled function takes at one place."""
 
     name: str
     kind: str
     dtype: str
-    shape: tuple[int | str | None, ...]
-    """Of a tensor: numbers, names of symbolic sizes, and None for what an expression says."""
+    shape: tuple[int | str | LinearSize | None, ...]
+    """Of a tensor: numbers, names of symbolic sizes, linear sizes of these, and None for others."""
     is_output: bool
     is_written: bool
     symbol: str
+
+
+def _parameter(described: tuple[Any, ...]) -> Parameter:
+    parameter = Parameter(*described)
+    shape = (LinearSize(*each) if isinstance(each, tuple) else each for each in parameter.shape)
+    return parameter._replace(shape=tuple(shape))
 
 
 MISSING = object()
@@ -49,9 +78,9 @@ def signature_of(function: Callee) -> Any:
     places: list[Place] = []
     has_default = False
     for described in _core.describe_parameters(function):
-        each = Parameter(*described)
+        each = _parameter(described)
         has_default |= each.is_output
-        sizes = ", ".join("?" if size is None else str(size) for size in each.shape)
+        sizes = ", ".join(str(size) if isinstance(size, (int, str)) else "?" for size in each.shape)
         places.append(
             Place(
                 each.name if each.name.isidentifier() else f"_{len(places)}",
@@ -78,7 +107,7 @@ def complete(function: Callee, args: list[Any], named: dict[str, Any]) -> Any:
         The outputs that were left out or given as ``out``; of the kind of the first array that was
         given: NumPy's, PyTorch's, JAX's, or ours.
     """
-    parameters = [Parameter(*each) for each in _core.describe_parameters(function)]
+    parameters = [_parameter(each) for each in _core.describe_parameters(function)]
     named = dict(named)
     takes_out = all(each.name != "out" for each in parameters)
     out = named.pop("out", None) if takes_out else None
@@ -182,13 +211,23 @@ def _sizes(parameters: list[Parameter], values: list[Any]) -> dict[str, int]:
         for rule, extent in zip(parameter.shape, getattr(value, "shape", ())):
             if isinstance(rule, str):
                 sizes.setdefault(rule, int(extent))
+    for parameter, value in zip(parameters, values):
+        for rule, extent in zip(parameter.shape, getattr(value, "shape", ())):
+            if isinstance(rule, LinearSize):
+                rule.tell(int(extent), sizes)
     return sizes
 
 
 def _shape_of(function: Callee, parameter: Parameter, sizes: dict[str, int]) -> tuple[int, ...]:
     shape = []
     for rule in parameter.shape:
-        extent = sizes.get(rule) if isinstance(rule, str) else rule
+        extent = (
+            rule.value(sizes)
+            if isinstance(rule, LinearSize)
+            else sizes.get(rule)
+            if isinstance(rule, str)
+            else rule
+        )
         if extent is None:
             _fail(
                 function,

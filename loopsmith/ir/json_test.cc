@@ -246,7 +246,7 @@ NodeMaker random_nodes(unsigned seed, int attempts) {
 }
 
 TEST(json, nodes_of_every_type_read_back) {
-  const NodeMaker maker = random_nodes(1, 20'000);
+  const NodeMaker maker = random_nodes(1, 30'000);
   for (std::uint16_t kind = 0; kind < node_count; ++kind) {
     EXPECT_TRUE(maker.has_made(node_info(kind).name)) << node_info(kind).name;
   }

@@ -216,3 +216,17 @@ def test_functions_of_python_and_texts_are_as_programs_expect(tvm: Any) -> None:
     assert "@tir.prim_func" in text and "T." not in text.replace("tir.", "")
     assert tvm.tir.decl_buffer((4,)).elem_offset.value == 0
     assert tvm.tir.SeqStmt([tvm.tir.Evaluate(1), tvm.tir.Evaluate(2)]).size == 2
+
+
+def test_any_number_is_a_flag(tvm: Any) -> None:
+    from tvm.script import tir as T
+
+    @T.prim_func
+    def main(arg: T.bool) -> T.int32:
+        if arg:
+            return 10
+        return 20
+
+    built = tvm.compile(main)
+    for call in (built, built["main"]):
+        assert [call(each) for each in (1, 2, 0, True)] == [10, 10, 20, 10]

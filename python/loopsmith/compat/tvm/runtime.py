@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import loopsmith as ls
-from loopsmith import InternalError
+from loopsmith import InternalError, _core
 
 from ..missing import other_names
 from . import nd
@@ -158,6 +158,24 @@ def _number_of(call: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args: np.asarray(call(*args)).item()
 
 
+def _with_flags(function: Any, call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a call of a function that takes any number for a parameter of type bool."""
+    kinds = [each[1] for each in _core.describe_parameters(function)]
+    if "bool" not in kinds:
+        return call
+
+    def taking(*args: Any) -> Any:
+        return call(
+            *(
+                bool(each) if kind == "bool" and isinstance(each, int) else each
+                for kind, each in zip(kinds, args)
+            ),
+            *args[len(kinds) :],
+        )
+
+    return taking
+
+
 _DEVICES = ("cuda", "opencl")
 
 
@@ -218,7 +236,8 @@ class Module:
         if name in (self.entry_name, self._entry):
             return self.entry_func
         try:
-            called = self._module[name]
+            function = self._module[name]
+            called = _with_flags(function, function)
             return PackedFunc(_number_of(called) if name in self._returned else called, name)
         except (KeyError, ls.UserError) as error:
             raise AttributeError(f"Module has no function '{name}': {error}") from None
@@ -235,10 +254,17 @@ class Module:
 
     def __call__(self, *args: Any) -> Any:
         """Run the only function, or ``main``."""
+        return self._main(*args)
+
+    @functools.cached_property
+    def _main(self) -> Callable[..., Any]:
         program = getattr(self._program, "mod", self._program)
         is_alone = not isinstance(program, ls.tir.IRModule) or len(program) == 1
         is_number = "main" in self._returned or (is_alone and bool(self._returned))
-        return (_number_of(self._module) if is_number else self._module)(*args)
+        names = self._module.names
+        has_main = len(names) == 1 or "main" in names
+        called = _with_flags(self._module, self._module) if has_main else self._module
+        return _number_of(called) if is_number else called
 
     def get_source(self, fmt: str = "") -> str:
         """Return the generated code: of LLVM, or of the machine (``"asm"``, ``"s"``); or C."""

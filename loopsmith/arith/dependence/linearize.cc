@@ -400,15 +400,16 @@ std::optional<Polynomial> Linearizer::read_polynomial(const Expr& expr) {
   });
 }
 
-/// A side of a product. A sum of sizes with a quotient in it, as (n - 1) // f + 1, is the extent of
-/// a loop, and so one stride: a parameter of its own.
+/// A side of a product. What is made of sizes with a quotient in it, as (n - 1) // f + 1 or
+/// (n + 3) // 4, is the extent of a loop, and so one stride: a parameter of its own.
 std::optional<Polynomial> Linearizer::stride(const Expr& expr) {
-  if (!expr.is<Add>() && !expr.is<Sub>()) return read_polynomial(expr);
+  if (!expr.is<Add>() && !expr.is<Sub>() && !expr.is<FloorDiv>()) return read_polynomial(expr);
   hopeless_ = false;
   const auto form = part(expr);
   const bool has_quotient =
       form && std::ranges::any_of(form->terms, [&](const Term& term) {
-        return program_.symbols[static_cast<std::size_t>(term.symbol)].source.is<FloorDiv>();
+        const SymbolInfo& info = program_.symbols[static_cast<std::size_t>(term.symbol)];
+        return info.kind == SymbolKind::quotient || info.source.is<FloorDiv>();
       });
   const auto one = has_quotient ? parameter(expr) : std::nullopt;
   if (!one) return read_polynomial(expr);

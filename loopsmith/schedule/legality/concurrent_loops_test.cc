@@ -332,5 +332,31 @@ for i in range(2):
             "step_keeps_results: write_at: results would change:");
 }
 
+TEST(concurrent_loops, are_parts_of_a_loop_of_symbolic_extent) {
+  for (const std::size_t place : {0, 1}) {
+    Schedule sch(program(R"(a: T.handle, b: T.handle)", R"(
+n = T.int32()
+A = T.match_buffer(a, (n,), "float32")
+B = T.match_buffer(b, (n,), "float32")
+for i in range(n):
+    B[i] = A[i] + T.float32(1)
+)"));
+    const auto parts = split(sch, get_loop(sch, "i"), {4, infer});
+    const LoopRV part = parts[place];
+    EXPECT_EQ(error_of([&] { parallel(sch, part); }), "");
+  }
+  // The last element of each part is the first one of the next.
+  Schedule sch(program(R"(a: T.handle)", R"(
+n = T.int32()
+A = T.match_buffer(a, (n * 4,), "float32")
+for i in range(4):
+    for j in range((n + 3) // 4 + 1):
+        if i * ((n + 3) // 4) + j < n:
+            A[i * ((n + 3) // 4) + j] = T.float32(1) + T.Cast("float32", i)
+)"));
+  const LoopRV outer = get_loop(sch, "i");
+  EXPECT_NE(error_of([&] { parallel(sch, outer); }), "");
+}
+
 }  // namespace
 }  // namespace loopsmith

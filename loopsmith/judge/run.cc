@@ -43,12 +43,13 @@ Expr terms_without(const Substitution& variables, const Expr& condition) {
   return uses_any(condition, variables) ? Expr(true) : condition;
 }
 
-/// True when a block inside has an init and a reduction axis that the loop drives, if only through
-/// the axes of blocks around it.
+/// True when a block inside starts a reduction over the loop, if through bounds or axes around it.
 bool drives_reduction(const For& loop) {
   bool drives = false;
   Substitution driven = {{loop.loop_var, loop.min}};
   pre_order_visit(loop.body, [&](const Ref& ref) {
+    const auto* inner = ref.as<For>();
+    if (inner && uses_any(inner->min, driven)) driven[inner->loop_var] = inner->min;
     const auto* realize = ref.as<BlockRealize>();
     for (std::size_t i = 0; realize && i < realize->iter_values.size(); ++i) {
       const IterVar& axis = *realize->block->iter_vars[i];

@@ -79,16 +79,18 @@ class AxesPadding {
   }
 
   /// The loop that an axis is bound to, from 0, and nothing else is: no other axis, and no bound of
-  /// a loop inside, which would have more iterations there.
+  /// a loop inside, which would have more iterations there. Its extent is that of a buffer, too: no
+  /// loop around moves it.
   std::optional<LoopRV> loop_of(std::size_t k) const {
     if (!is_const_int(block_.iter_vars[k]->dom->min, 0)) return {};
     const auto loops = loops_around(schedule_, schedule_.node(plan_.block));
     for (const LoopRV loop : loops) {
       const For& node = schedule_.get(loop);
       if (!realize_.iter_values[k].same_as(node.loop_var)) continue;
-      const bool is_bound = std::ranges::any_of(loops, [&](LoopRV inner) {
-        return uses_variable(schedule_.get(inner).min, node.loop_var) ||
-               uses_variable(schedule_.get(inner).extent, node.loop_var);
+      const bool is_bound = std::ranges::any_of(loops, [&](LoopRV other) {
+        return uses_variable(schedule_.get(other).min, node.loop_var) ||
+               uses_variable(schedule_.get(other).extent, node.loop_var) ||
+               uses_variable(node.extent, schedule_.get(other).loop_var);
       });
       if (is_bound) return {};
       for (std::size_t other = 0; other < padding_.size(); ++other) {

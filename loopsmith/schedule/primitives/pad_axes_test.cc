@@ -248,5 +248,24 @@ for i in range(6):
             "axes_can_be_padded: pad_axes: axis vi of block B is not one index of buffer B");
 }
 
+TEST(pad_axes, refuses_extents_that_depend_on_a_loop) {
+  Schedule sch(program(R"(A: T.Buffer((6,), "float32"), D: T.Buffer((6,), "float32"))", R"(
+C = T.alloc_buffer((6, 6))
+for i in range(6):
+    for k in range(i + 1):
+        with T.block("C"):
+            vi = T.axis.spatial(6, i)
+            vk = T.axis.spatial(i + 1, k)
+            C[vi, vk] = A[vk]
+for i in range(6):
+    with T.block("D"):
+        vi = T.axis.spatial(6, i)
+        D[vi] = C[vi, 0]
+)"));
+  EXPECT_EQ(error_of([&] { pad_axes(sch, get_block(sch, "C"), {1, 4}); }),
+            "axes_can_be_padded: pad_axes: axis vk of block C is not bound to a loop of its own "
+            "from 0");
+}
+
 }  // namespace
 }  // namespace loopsmith

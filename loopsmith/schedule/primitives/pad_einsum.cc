@@ -94,6 +94,9 @@ class EinsumPlanner {
         return fail("its axes do not start at 0");
       for (const LoopRV loop : loops_around(schedule_, schedule_.node(plan_.block))) {
         const For& node = schedule_.get(loop);
+        if (uses_variable(plan_.extents[k], node.loop_var)) {
+          return fail("the extent of an axis depends on a loop");
+        }
         if (!value.same_as(node.loop_var)) continue;
         for (std::size_t other = 0; other < plan_.extents.size(); ++other) {
           if (other != k && uses_variable(realize_.iter_values[other], node.loop_var)) {

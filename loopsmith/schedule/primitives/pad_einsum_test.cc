@@ -264,5 +264,21 @@ for i in range(7):
   expect_result(sch, before);
 }
 
+TEST(pad_einsum, refuses_extents_that_depend_on_a_loop) {
+  Schedule sch(program(R"(A: T.Buffer((6,), "float32"), C: T.Buffer((6,), "float32"))", R"(
+for i in range(6):
+    for k in range(i + 1):
+        with T.block("C"):
+            vi = T.axis.spatial(6, i)
+            vk = T.axis.reduce(i + 1, k)
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vk]
+)"));
+  EXPECT_EQ(error_of([&] { pad_einsum(sch, get_block(sch, "C"), {1, 2}); }),
+            "block_is_einsum: pad_einsum: block C is no Einsum pattern, as the extent of an axis "
+            "depends on a loop");
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -154,5 +154,21 @@ TEST(partial_results, are_fewer_where_they_are_large) {
   EXPECT_EQ(count_of(100000, 1 << 22), 0);
 }
 
+TEST(partial_results, are_refused_where_they_would_be_too_large) {
+  Schedule sch(
+      program(R"(A: T.Buffer((64, 4194304), "float32"), C: T.Buffer((4194304,), "float32"))", R"(
+for k in range(64):
+    for j in range(4194304):
+        with T.block("C"):
+            vk, vj = T.axis.remap("RS", [k, j])
+            with T.init():
+                C[vj] = T.float32(0)
+            C[vj] = C[vj] + A[vk, vj]
+)"));
+  EXPECT_EQ(error_of([&] { parallel(sch, get_loop(sch, "k")); }),
+            "step_keeps_results: parallel: results would change: loop k is a reduction: iteration "
+            "k=0, j=0 writes C[0], iteration k=1, j=0 reads it");
+}
+
 }  // namespace
 }  // namespace loopsmith

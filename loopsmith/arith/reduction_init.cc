@@ -253,8 +253,8 @@ Stmt init_before(const BlockRealize& realize, std::span<const PathStep> path) {
   return clone_with(nest, {});
 }
 
-std::optional<std::size_t> init_place(const BlockRealize& realize, std::span<const PathStep> path,
-                                      std::size_t regrouping) {
+std::size_t init_place(const BlockRealize& realize, std::span<const PathStep> path,
+                       std::size_t regrouping) {
   const auto is_spatial = [&](const PathStep& step) {
     for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
       const bool reduces = is_reduction(*realize.block->iter_vars[i]);

@@ -51,8 +51,8 @@ bool have_own_elements(const BlockRealize& realize, std::span<const PathStep> pa
 /// Where on the way to a block its init goes when the loop at place `regrouping` accumulates its
 /// updates apart: before that one, or before the outermost loop that binds reduction axes, if
 /// nothing but loops stands between, and those that bind reduction axes bind no others.
-std::optional<std::size_t> init_place(const BlockRealize& realize, std::span<const PathStep> path,
-                                      std::size_t regrouping);
+std::size_t init_place(const BlockRealize& realize, std::span<const PathStep> path,
+                       std::size_t regrouping);
 
 /// The init of a reduction over nothing: a statement before the loop `outermost`.
 struct EmptyInit {

@@ -230,9 +230,8 @@ class InitsFirst {
   }
 
   bool may_go_first(const BlockRealize& realize) {
-    const auto place = arith::init_place(realize, path_, static_cast<std::size_t>(place_));
-    if (!place) return false;
-    const auto way = std::span(path_).subspan(*place);
+    const std::size_t place = arith::init_place(realize, path_, static_cast<std::size_t>(place_));
+    const auto way = std::span(path_).subspan(place);
     if (!arith::init_before(realize, way)) return false;
     if (arith::have_own_elements(realize, way)) return true;
     return std::ranges::all_of(way, [&](const arith::PathStep& step) {

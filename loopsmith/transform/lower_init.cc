@@ -152,8 +152,8 @@ Ptr<PrimFunc> lower_init(const Ptr<PrimFunc>& func) {
     }
     const auto& inner = *made.as<BlockRealize>();
     if (!inner.block->init) return made;
-    const auto place =
-        regrouping ? arith::init_place(inner, way, *regrouping) : reduction_around(inner, way);
+    const auto place = regrouping ? std::optional(arith::init_place(inner, way, *regrouping))
+                                  : reduction_around(inner, way);
     const Stmt init = place ? arith::init_before(inner, std::span(way).subspan(*place)) : Stmt();
     if (!init) return guard_init(inner);
     before[way[*place].loop].push_back(init);

@@ -144,19 +144,18 @@ Ptr<PrimFunc> lower_init(const Ptr<PrimFunc>& func) {
   });
 
   rewrite.on<BlockRealize>([&](const BlockRealize& realize) -> Stmt {
-    const std::vector<arith::PathStep> way = path;
     Stmt made = apart(realize);
-    const auto regrouping = regrouping_around(*realize.block, way);
+    const auto regrouping = regrouping_around(*realize.block, path);
     if (regrouping && is_reduction(*realize.block) && !accumulates(realize.block->body)) {
       made = marked(*made.as<BlockRealize>());
     }
     const auto& inner = *made.as<BlockRealize>();
     if (!inner.block->init) return made;
-    const auto place = regrouping ? std::optional(arith::init_place(inner, way, *regrouping))
-                                  : reduction_around(inner, way);
-    const Stmt init = place ? arith::init_before(inner, std::span(way).subspan(*place)) : Stmt();
+    const auto place = regrouping ? std::optional(arith::init_place(inner, path, *regrouping))
+                                  : reduction_around(inner, path);
+    const Stmt init = place ? arith::init_before(inner, std::span(path).subspan(*place)) : Stmt();
     if (!init) return guard_init(inner);
-    before[way[*place].loop].push_back(init);
+    before[path[*place].loop].push_back(init);
     BlockRealize copy = inner;
     copy.block = without_init(*inner.block, inner.block->body);
     return make(std::move(copy));

@@ -263,7 +263,8 @@ std::size_t init_place(const BlockRealize& realize, std::span<const PathStep> pa
     return false;
   };
   std::size_t place = regrouping;
-  for (std::size_t i = regrouping; i-- > 0 && path[i].loop;) {
+  for (std::size_t above = regrouping; above > 0 && path[above - 1].loop; --above) {
+    const std::size_t i = above - 1;
     if (!is_reduction_loop(realize, path[i].loop->loop_var)) continue;
     if (is_spatial(path[i])) break;
     place = i;

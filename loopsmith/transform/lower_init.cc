@@ -78,8 +78,8 @@ std::optional<std::size_t> regrouping_around(const Block& block, Way way) {
 /// The place of the outermost reduction loop of a perfect nest, if the init may go before it.
 std::optional<std::size_t> reduction_around(const BlockRealize& realize, Way way) {
   std::size_t first = way.size();
-  for (std::size_t i = way.size(); i-- > 0 && way[i].loop;) {
-    if (arith::is_reduction_loop(realize, way[i].loop->loop_var)) first = i;
+  for (std::size_t above = way.size(); above > 0 && way[above - 1].loop; --above) {
+    if (arith::is_reduction_loop(realize, way[above - 1].loop->loop_var)) first = above - 1;
   }
   if (first == way.size() || !arith::have_own_elements(realize, way.subspan(first))) return {};
   return first;

@@ -50,7 +50,8 @@ Ptr<PrimFunc> with_words(const Ptr<PrimFunc>& func) {
       const DataType type = copy.args[i].dtype();
       if (type.lanes == 4) copy.args[i] = reinterpret(type.is_uint() ? u32 : i32, copy.args[i]);
     }
-    return make(std::move(copy), copy.dtype);
+    const DataType type = copy.dtype;
+    return make(std::move(copy), type);
   });
   return rewrite.body_of(func);
 }

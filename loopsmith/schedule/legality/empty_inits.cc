@@ -134,7 +134,8 @@ bool never_runs(const Schedule& schedule, BlockRV block) {
 }
 
 /// Of a block that has come to stand in a new one, which gives its init where it did not, or under
-/// a condition that reads loops of the reduction: the loop of the reduction.
+/// a condition that reads loops of the reduction, or not where one of these has no iterations: the
+/// loop of the reduction.
 std::optional<std::string> loop_started_otherwise(const Schedule& before, const Schedule& after,
                                                   BlockRV block) {
   const auto scope = block_around(before, before.node(block));
@@ -150,13 +151,20 @@ std::optional<std::string> loop_started_otherwise(const Schedule& before, const 
     const auto now = may_be_empty ? given_init(after, outer) : std::nullopt;
     return now && !now->is_never ? std::optional(now->loop) : std::nullopt;
   }
+  const auto is_of_reduction = [&](const Object* loop) {
+    return std::ranges::find(old->reductions, loop) != old->reductions.end();
+  };
+  const std::vector<Expr> domains = unsure_domains(after, outer);
   std::vector<Expr> all{after.realize(outer).predicate};
   for (const PathStep& step : path_to(after, after.node(outer))) {
     if (step.condition.defined()) all.push_back(step.condition);
+    const bool keeps_it = !step.loop || !is_of_reduction(step.loop->loop_var.get()) ||
+                          arith::runs_with(step.loop->extent, domains);
+    if (!keeps_it) return step.loop->loop_var->name;
   }
   const bool reads_reduction = std::ranges::any_of(all, [&](const Expr& condition) {
     return std::ranges::any_of(free_variables(condition), [&](const auto& variable) {
-      return std::ranges::find(old->reductions, variable.get()) != old->reductions.end();
+      return is_of_reduction(variable.get());
     });
   });
   return reads_reduction ? std::optional(old->loop) : std::nullopt;

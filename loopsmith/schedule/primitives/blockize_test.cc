@@ -374,5 +374,42 @@ for i, j, k in T.grid(8, 4, 1):
       << error;
 }
 
+/// The loop outside never runs, so that the block around would not start what the domain inside
+/// says is nothing.
+TEST(blockize, refuses_an_init_of_nothing_outside_of_loops_that_do_not_run) {
+  const auto reduction = [](std::string_view extent) {
+    return program(R"(C: T.Buffer((1,), "float32"), n: T.int32)", fmt::format(R"(
+for i, k in T.grid({0}, 1):
+    with T.block("C"):
+        vi = T.axis.reduce(1, i)
+        vk = T.axis.reduce(n, k)
+        with T.init():
+            C[0] = T.float32(0)
+        C[0] = T.float32(1)
+)",
+                                                                              extent));
+  };
+  Schedule never(reduction("0"));
+  EXPECT_EQ(error_of([&] { blockize(never, get_loop(never, "k")); }),
+            "step_keeps_results: blockize: results may change: loop i may have no iteration, where "
+            "block C gives its init; after this step it would give nothing");
+  Schedule once(reduction("1"));
+  blockize(once, get_loop(once, "k"));
+}
+
+TEST(blockize, keeps_memory_as_long_as_axes_say) {
+  const auto before = program(R"(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"))", R"(
+for i, j in T.grid(8, 1):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C = T.alloc_buffer((vi + 1,))
+        C[vi] = A[vi]
+        B[vi] = C[vi]
+)");
+  Schedule sch(before);
+  blockize(sch, get_loop(sch, "j"), false);
+  expect_result(sch, before);
+}
+
 }  // namespace
 }  // namespace loopsmith

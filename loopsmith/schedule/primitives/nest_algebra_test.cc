@@ -430,5 +430,25 @@ for i in range(9):
             "or an iteration of it, early");
 }
 
+TEST(normalize_nest, keeps_memory_as_long_as_loops_say) {
+  const auto before = program(vectors, R"(
+for i in range(1, 8):
+    with T.block("copy"):
+        D = T.alloc_buffer((i + 1,))
+        D[i] = A[i]
+        B[i] = D[i]
+)");
+  Schedule sch(before);
+  normalize_nest(sch, get_loop(sch, "i"));
+  expect_result(sch, before, program(vectors, R"(
+for i in range(7):
+    with T.block("copy"):
+        v_i = T.axis.spatial(7, i)
+        D = T.alloc_buffer((v_i + 1 + 1,))
+        D[v_i + 1] = A[v_i + 1]
+        B[v_i + 1] = D[v_i + 1]
+)"));
+}
+
 }  // namespace
 }  // namespace loopsmith

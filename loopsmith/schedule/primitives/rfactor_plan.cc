@@ -198,15 +198,29 @@ class RfactorPlanner {
       if (is_reduction && !is_const_int(loop.step, 1)) return fail("its loop has a step");
       if (is_reduction && handle != plan_.loop) plan_.dropped.push_back(handle);
     }
-    // Both blocks have the loops for domains: where these are empty, they give their init.
-    std::vector<Expr> domains;
-    for (const auto& axis : realize_.block->iter_vars) {
-      if (axis->iter_type == IterType::comm_reduce) domains.push_back(axis->dom->extent);
+    // Both blocks have the loops for domains, in place of an axis that the loop divides: where
+    // these are empty, they give their init.
+    const Ptr<Var>& own = schedule_.get(plan_.loop).loop_var;
+    std::vector<Expr> domains, kept_domains;
+    for (std::size_t i = 0; i < realize_.iter_values.size(); ++i) {
+      const IterVar& axis = *realize_.block->iter_vars[i];
+      if (axis.iter_type != IterType::comm_reduce) continue;
+      domains.push_back(axis.dom->extent);
+      const Expr& value = realize_.iter_values[i];
+      if (!uses_variable(value, own)) {
+        kept_domains.push_back(axis.dom->extent);
+        continue;
+      }
+      for (const LoopRV handle : plan_.path) {
+        const For& loop = schedule_.get(handle);
+        if (uses_variable(value, loop.loop_var)) kept_domains.push_back(loop.extent);
+      }
     }
     for (const auto& [handle, alone] : loops) {
       const For& loop = schedule_.get(handle);
       if (binds_axis(realize_, loop.loop_var, IterType::comm_reduce) &&
-          !arith::runs_with(loop.extent, domains)) {
+          !(arith::runs_with(loop.extent, domains) &&
+            arith::runs_with(loop.extent, kept_domains))) {
         return fail("a loop may be empty where there is something to reduce");
       }
     }

@@ -246,5 +246,20 @@ for i, k in T.grid(2, 4):
             "i_k_fused, as loop i_k_fused may run an instance more than once");
 }
 
+/// What is split has nothing, so that the parts have no domain that is empty; nor do they run.
+TEST(rfactor, refuses_parts_that_would_not_start) {
+  Schedule sch(program(R"(B: T.Buffer((1,), "float32"))", R"(
+for i, k in T.grid(0, 0):
+    with T.block("B"):
+        vi = T.axis.reduce(1, i)
+        vk = T.axis.reduce(0, k)
+        B[0] = B[0] + T.float32(1)
+)"));
+  const auto parts = split(sch, get_loop(sch, "k"), {1, 1});
+  EXPECT_EQ(error_of([&] { rfactor(sch, parts[0], 0); }),
+            "nest_is_plain: rfactor: partial results of block B cannot be computed before loop i, "
+            "as a loop may be empty where there is something to reduce");
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -83,5 +83,22 @@ TEST(transform_block_layout, refuses_what_changes_more_than_the_order) {
       "in their order, from 0");
 }
 
+TEST(transform_block_layout, keeps_memory_as_long_as_axes_say) {
+  const auto func = program(R"(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"))", R"(
+for i in range(8):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        C = T.alloc_buffer((vi + 1,))
+        C[vi] = A[vi]
+        B[vi] = C[vi]
+)");
+  Schedule sch(func);
+  const auto i = var("i");
+  transform_block_layout(
+      sch, get_block(sch, "B"),
+      make(IndexMap{.initial_indices = {i}, .final_indices = {floordiv(i, 4), floormod(i, 4)}}));
+  expect_result(sch, func);
+}
+
 }  // namespace
 }  // namespace loopsmith

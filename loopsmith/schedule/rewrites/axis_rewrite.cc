@@ -13,12 +13,14 @@ Block with_axes_as(const Block& block, const IndexForms& forms) {
   };
   rewrite.on<BufferLoad>([&](const BufferLoad& load) -> Expr {
     BufferLoad copy = load;
+    copy.buffer = rewrite.buffer(load.buffer);
     renew(copy.indices);
     if (copy.predicate.defined()) copy.predicate = rewrite(copy.predicate);
     return make(std::move(copy));
   });
   rewrite.on<BufferStore>([&](const BufferStore& store) -> Stmt {
     BufferStore copy = store;
+    copy.buffer = rewrite.buffer(store.buffer);
     renew(copy.indices);
     copy.value = rewrite(copy.value);
     if (copy.predicate.defined()) copy.predicate = rewrite(copy.predicate);
@@ -28,14 +30,11 @@ Block with_axes_as(const Block& block, const IndexForms& forms) {
     return range(forms(old_range.min), forms(old_range.extent));
   });
   rewrite.on<Var>([&](const Var& variable) -> Expr { return forms(Expr(Ptr<Var>(&variable))); });
-  Block copy = block;
-  for (auto* regions : {&copy.reads, &copy.writes}) {
-    for (auto& region : *regions) region = rewrite(region);
-  }
-  for (auto& match : copy.match_buffers) match = rewrite(match);
-  if (copy.init) copy.init = rewrite(copy.init);
-  copy.body = rewrite(copy.body);
-  return copy;
+  Block renewed = block;
+  renewed.iter_vars.clear();
+  renewed = *rewrite(make(std::move(renewed)));
+  renewed.iter_vars = block.iter_vars;
+  return renewed;
 }
 
 }  // namespace loopsmith

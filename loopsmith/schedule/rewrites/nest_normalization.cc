@@ -153,23 +153,24 @@ class Normalizer {
   Stmt block_of(const Stmt& stmt, const Expr& condition) {
     const auto* bare = stmt.as<BlockRealize>();
     Block block = bare ? *bare->block : Block();
-    const Stmt body = bare ? bare->block->body : stmt;
-    const std::vector<const BufferStore*> stores = stores_in(body);
+    if (!bare) block.body = stmt;
+    const std::vector<const BufferStore*> stores = stores_in(block.body);
     BlockRealize realize;
     realize.predicate = bare ? condition && bare->predicate : condition;
     Substitution axes;
+    std::vector<Ptr<IterVar>> iter_vars;
     for (const For& loop : loops_) {
       const Ptr<Var> axis = var("v_" + loop.loop_var->name, loop.loop_var->dtype);
       IterVar made;
       made.dom = domain_of(loop);
       made.var = axis;
-      made.iter_type = type_of_axis(body, stores, loop.loop_var);
+      made.iter_type = type_of_axis(block.body, stores, loop.loop_var);
       axes[loop.loop_var] = axis;
-      block.iter_vars.push_back(make(std::move(made)));
+      iter_vars.push_back(make(std::move(made)));
       realize.iter_values.push_back(loop.loop_var);
     }
-    block.body = substitute(body, axes);
-    if (block.init) block.init = substitute(block.init, axes);
+    block = *substitute(make(std::move(block)), axes).as<Block>();
+    block.iter_vars = std::move(iter_vars);
     if (!bare) block.name_hint = fresh_name(stores.empty() ? "block" : stores[0]->buffer->name);
     if (!bare) found_.new_blocks.push_back(block.name_hint);
     AccessRegions regions = access_regions(block, buffers_);

@@ -57,6 +57,7 @@ struct JudgeResult {
   std::vector<JudgedTensor> tensors = {};
   std::int64_t steps = 0;
   bool runs_concurrently = false;  ///< It has a loop of which the order may matter.
+  bool overflows = false;          ///< A signed integer of 32 bits or more did.
 };
 
 /// Runs `func` on one argument for each parameter. It walks over the tree and does what each
@@ -71,8 +72,8 @@ struct Judgement {
   std::string reason = {};  ///< The first difference, or why nothing can be said.
 };
 
-/// Whether `after` leaves in the tensors of arguments what `before` does, in each order; `seed` is
-/// that of the shuffle. Where `before` fails, or leaves what is not defined, nothing is said.
+/// Whether `after` leaves in the tensors of arguments what `before` does, in each order (`seed`: of
+/// shuffles). Nothing is said where `before` fails, or of what it overflows in or does not define.
 Judgement same(const PrimFunc& before, const PrimFunc& after,
                std::span<const JudgeArgument> arguments, std::uint64_t seed);
 

@@ -157,6 +157,20 @@ TEST(judge, wraps_integers_as_their_types_do) {
   EXPECT_EQ(run(*func, arguments).tensors[0].elements, (std::vector<Scalar>{{4}, {-3}, {0}}));
 }
 
+TEST(judge, says_nothing_of_other_results_where_integers_overflow) {
+  const auto B = decl_buffer({1}, i32, "B");
+  const auto doubled = [&](const Expr& start) {
+    const Stmt twice = store(B, max(load(B, {0}), load(B, {0}) + load(B, {0})), {0});
+    return function({B}, make(SeqStmt{.seq = {store(B, start, {0}), twice}}));
+  };
+  const auto sum = function({B}, store(B, int_imm(i32, -2), {0}));
+  EXPECT_EQ(judged(doubled(1), sum).reason, "B[0] is 2 before and -2 after");
+  const Judgement judgement = judged(doubled(0x7fffffff), sum);
+  EXPECT_EQ(judgement.sameness, Sameness::cannot_say);
+  EXPECT_EQ(judgement.reason, "before: an integer overflows");
+  EXPECT_EQ(judged(doubled(0x7fffffff), doubled(0x7fffffff)).sameness, Sameness::same);
+}
+
 TEST(judge, says_what_it_does_not_know) {
   const auto B = decl_buffer({4}, f32, "B");
   const Stmt vectors =

@@ -146,7 +146,8 @@ class Machine : Values {
   JudgeResult run(const PrimFunc& func, std::span<const JudgeArgument> arguments) {
     take(func, arguments);
     if (run(func.body) == Flow::broken) fail("break outside of a loop");
-    JudgeResult result{.steps = steps_, .runs_concurrently = runs_concurrently_};
+    JudgeResult result{
+        .steps = steps_, .runs_concurrently = runs_concurrently_, .overflows = overflows_};
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (const Ptr<Buffer>& buffer = func.buffer_map[i]) {
         Memory& memory = memories_.at(buffer->data.get());
@@ -203,11 +204,9 @@ class Machine : Values {
     } else if (const auto* loop = stmt.as<For>()) {
       return run_loop(*loop);
     } else if (const auto* sequence = stmt.as<SeqStmt>()) {
-      Flow flow = Flow::on;
-      for (std::size_t i = 0; i < sequence->seq.size() && flow == Flow::on; ++i) {
-        flow = run(sequence->seq[i]);
+      for (const Stmt& part : sequence->seq) {
+        if (const Flow flow = run(part); flow != Flow::on) return flow;
       }
-      return flow;
     } else if (const auto* branch = stmt.as<IfThenElse>()) {
       if (number(branch->condition) != 0) return run(branch->then_case);
       if (branch->else_case) return run(branch->else_case);

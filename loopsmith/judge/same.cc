@@ -48,6 +48,8 @@ Judgement same(const PrimFunc& before, const PrimFunc& after,
         actual.ending == Ending::failed ? Sameness::different : Sameness::cannot_say;
     if (actual.ending != Ending::ran) return {why, "after: " + actual.message};
     judgement = compared(expected, actual);
+    if (judgement.sameness == Sameness::different && expected.overflows)
+      return {Sameness::cannot_say, "before: an integer overflows"};
     if (judgement.sameness == Sameness::different || !actual.runs_concurrently) break;
   }
   return judgement;

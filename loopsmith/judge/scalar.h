@@ -72,8 +72,8 @@ inline Scalar constant(DataType type, double value) {
 }
 
 /// What the binary node of kind `kind` gives for two values of type `type`; for a division by zero
-/// of integers, 0.
-inline Scalar binary(std::uint16_t kind, DataType type, Scalar a, Scalar b) {
+/// of integers, 0. Notes where signed numbers of 32 bits and more overflow.
+inline Scalar binary(std::uint16_t kind, DataType type, Scalar a, Scalar b, bool& overflows) {
   if (a.is_poison || b.is_poison) return {.is_poison = true};
   if (type.is_float() && detail::is_division(kind)) {
     if (kind != kind_of<Div>)
@@ -82,7 +82,9 @@ inline Scalar binary(std::uint16_t kind, DataType type, Scalar a, Scalar b) {
     return {field_element(Wide{a.bits} * inverse(b.bits))};
   }
   const Wide result = detail::whole_result(kind, whole(type, a), whole(type, b));
-  return value_in(kind < kind_of<EQ> ? type : boolean, result);
+  const Scalar value = value_in(kind < kind_of<EQ> ? type : boolean, result);
+  overflows |= type.is_int() && type.bits >= 32 && value.bits != result;
+  return value;
 }
 
 inline Scalar converted(DataType from, DataType to, Scalar value) {
@@ -104,17 +106,15 @@ inline Scalar intrinsic(Op which, DataType type, DataType result,
   }
   if (type.is_integer() && result.is_integer()) {
     const Wide a = whole(type, operands[0]), b = whole(type, operands.back());
-    const bool is_beyond = b < 0 || b >= type.bits;
+    const int shift = b < 0 || b >= type.bits ? -1 : static_cast<int>(b);
     switch (which.index()) {
       case op("bitwise_and").index(): return value_in(result, a & b);
       case op("bitwise_or").index(): return value_in(result, a | b);
       case op("bitwise_xor").index(): return value_in(result, a ^ b);
       case op("bitwise_not").index(): return value_in(result, ~a);
       case op("fabs").index(): return value_in(result, a < 0 ? -a : a);
-      case op("shift_left").index():
-        return value_in(result, is_beyond ? 0 : a << static_cast<int>(b));
-      case op("shift_right").index():
-        return value_in(result, a >> (is_beyond ? 64 : static_cast<int>(b)));
+      case op("shift_left").index(): return value_in(result, shift < 0 ? 0 : a << shift);
+      case op("shift_right").index(): return value_in(result, a >> (shift < 0 ? 64 : shift));
       default: break;
     }
   }

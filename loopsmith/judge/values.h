@@ -48,6 +48,7 @@ struct Values {
   std::vector<std::pair<const Var*, Scalar>> values_ = {};
   std::unordered_map<const Var*, Memory> memories_ = {};
   std::unordered_map<const Buffer*, View> views_ = {};
+  bool overflows_ = false;
 
   void define(const Ptr<Var>& var, Scalar value) { values_.emplace_back(var.get(), value); }
 
@@ -143,13 +144,11 @@ struct Values {
     if (const auto* literal = expr.as<IntImm>()) return {literal->value};
     if (const auto* literal = expr.as<FloatImm>()) return constant(type, literal->value);
     if (const auto* var = expr.as<Var>()) return value_of(*var);
-    if (const auto* load = expr.as<BufferLoad>()) {
+    if (const auto* load = expr.as<BufferLoad>())
       return element(*load->buffer, load->indices, load->predicate);
-    }
     if (const auto* node = expr.as<Call>()) return call(*node);
-    if (const auto* cast = expr.as<Cast>()) {
+    if (const auto* cast = expr.as<Cast>())
       return converted(cast->value.dtype(), type, evaluate(cast->value));
-    }
     if (const auto* negation = expr.as<Not>()) {
       const Scalar value = evaluate(negation->a);
       return {value.bits == 0, value.is_poison};
@@ -188,13 +187,12 @@ struct Values {
     const bool is_or = kind == kind_of<Or>, is_logical = is_or || kind == kind_of<And>;
     // A side that decides is enough.
     if (is_logical && !first.is_poison && (first.bits != 0) == is_or) return {is_or};
-    return binary(kind, a.dtype(), first, evaluate(b));
+    return binary(kind, a.dtype(), first, evaluate(b), overflows_);
   }
 
   Scalar call(const Call& call) {
-    if (call.op == op("if_then_else")) {
+    if (call.op == op("if_then_else"))
       return evaluate(call.args[number(call.args[0]) != 0 ? 1 : 2]);
-    }
     if (identity_of(call.op) != Identity::none) return evaluate(call.args[0]);
     if (call.op == op("tvm_storage_sync") || call.op == op("assume")) return {};
     if (call.op.name().starts_with("atomic_")) return atomic(call);

@@ -62,6 +62,24 @@ bool are_told_together(const BlockRealize& realize, std::span<const For* const> 
   return detect_iter_map(values, iterators, {}, analyzer).is_injective;
 }
 
+/// By how much a sum grows with a variable; nullopt where that is no constant, or not seen at once.
+std::optional<std::int64_t> growth(const Expr& sum, const Ptr<Var>& variable) {
+  if (sum.same_as(variable)) return 1;
+  if (const auto* product = sum.as<Mul>(); product && as_int(product->b)) {
+    const auto inner = growth(product->a, variable);
+    std::int64_t all = 0;
+    if (!inner || __builtin_mul_overflow(*inner, *as_int(product->b), &all)) return {};
+    return all;
+  }
+  if (const auto* both = sum.as<Add>()) {
+    const auto a = growth(both->a, variable), b = growth(both->b, variable);
+    std::int64_t all = 0;
+    if (!a || !b || __builtin_add_overflow(*a, *b, &all)) return {};
+    return all;
+  }
+  return uses_variable(sum, variable) ? std::nullopt : std::optional<std::int64_t>(0);
+}
+
 /// True where the reduction axes are at their start in the first iteration of all loops, and in no
 /// other.
 bool starts_once(const BlockRealize& realize, std::span<const For* const> loops,
@@ -89,9 +107,15 @@ bool starts_once(const BlockRealize& realize, std::span<const For* const> loops,
     const Expr& value = realize.iter_values[i];
     const Expr start = substitute(value, first), least = substitute(axis.dom->min, first);
     if (!start.same_as(least) && !Analyzer().can_prove_equal(start, least)) return false;
+    // A sum that falls with none of the loops is at its start again only where those are, with
+    // which it grows.
+    const bool never_falls = std::ranges::all_of(moving, [&](const For* loop) {
+      const auto grows = growth(value, loop->loop_var);
+      return grows && *grows >= 0;
+    });
     for (const For* loop : moving) {
       if (std::ranges::find(told, loop) != told.end()) continue;
-      if (value.same_as(loop->loop_var)) {
+      if (value.same_as(loop->loop_var) || (never_falls && growth(value, loop->loop_var) > 0)) {
         told.push_back(loop);
       } else if (uses_variable(value, loop->loop_var)) {
         const ConstraintScope later =

@@ -50,6 +50,15 @@ bool has_fixed_extents(const Schedule& before, const Step& step) {
          });
 }
 
+/// Do iterations of the loop perhaps accumulate into common elements? Not where they were proved to
+/// be independent.
+bool may_have_parts(const Schedule& before, const Schedule& after, LoopRV loop) {
+  if (before.known_facts().has_independent_iterations(loop)) return false;
+  const Concurrency how = concurrency_of(after.get(loop));
+  return how == Concurrency::in_threads ||
+         (how == Concurrency::in_block_threads && drives_reduction(after, loop));
+}
+
 /// Does the last step, which led from `before` to `after`, leave it to each iteration of a
 /// concurrent loop, one from before it, what it accesses?
 ///
@@ -60,11 +69,7 @@ bool has_fixed_extents(const Schedule& before, const Step& step) {
 /// results, these depend on the loops and blocks inside, and are asked for again.
 bool leaves_iterations(const Schedule& before, const Schedule& after, LoopRV loop) {
   if (after.steps().size() != before.steps().size() + 1) return false;  // No step as yet.
-  const Concurrency how = concurrency_of(after.get(loop));
-  const bool may_have_parts =
-      how == Concurrency::in_threads ||
-      (how == Concurrency::in_block_threads && drives_reduction(after, loop));
-  if (may_have_parts) return false;
+  if (may_have_parts(before, after, loop)) return false;
   const Step& step = after.steps().back();
   if (step.primitive->name == fuse.name) return has_fixed_extents(before, step);
   if (step.primitive->name != decompose_reduction.name) return false;
@@ -86,11 +91,7 @@ bool leaves_iterations(const Schedule& before, const Schedule& after, LoopRV loo
 /// each access finds what it found. What is beside the block stays as it was.
 bool block_leaves_iterations(const Schedule& before, const Schedule& after, LoopRV loop,
                              LoopRV enclosed) {
-  const Concurrency how = concurrency_of(after.get(loop));
-  const bool may_have_parts =
-      how == Concurrency::in_threads ||
-      (how == Concurrency::in_block_threads && drives_reduction(after, loop));
-  if (may_have_parts || loop.index == enclosed.index) return false;
+  if (may_have_parts(before, after, loop) || loop.index == enclosed.index) return false;
   if (is_inside(before, before.node(loop), before.node(enclosed))) return false;
   // Threads would have to wait between an init in shared memory and what follows it.
   const auto blocks = child_blocks(before, before.node(enclosed));

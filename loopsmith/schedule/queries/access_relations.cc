@@ -151,11 +151,7 @@ class Collector {
       for (std::size_t i = 0; i < realize->iter_values.size(); ++i) {
         const Ptr<Var>& axis = block.iter_vars[i]->var;
         // An axis bound to more than a sum is inside, and unknown.
-        if (found_.forms.read(realize->iter_values[i])) {
-          found_.forms.bind(axis, realize->iter_values[i]);
-        } else {
-          found_.inside.insert(axis.get());
-        }
+        if (!found_.forms.bind_sum(axis, realize->iter_values[i])) found_.inside.insert(axis.get());
       }
       enter_block(block);
     } else if (const auto* store = stmt.as<BufferStore>()) {
@@ -269,7 +265,8 @@ class Collector {
     for (std::size_t d = 0; d < indices.size(); ++d) {
       auto form = found_.forms.read(indices[d]);
       const bool is_digit = !form && d < buffer.shape.size();
-      access.indices.push_back(is_digit ? digit_by_size(indices[d], buffer.shape[d]) : form);
+      access.indices.push_back(is_digit ? digit_by_size(indices[d], buffer.shape[d])
+                                        : std::move(form));
     }
   }
 

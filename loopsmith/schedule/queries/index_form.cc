@@ -74,8 +74,20 @@ std::optional<std::pair<std::int64_t, std::int64_t>> IndexForm::range() const {
 }
 
 void IndexForms::bind(const Ptr<Var>& var, const Expr& value) {
+  bound_.push_back({var, value, read(value), {}});
+}
+
+const Expr& IndexForms::value_of(const Bound& bound) const {
+  if (!bound.form) return bound.value;
+  if (!bound.written.defined()) bound.written = write(*bound.form, bound.value.dtype());
+  return bound.written;
+}
+
+bool IndexForms::bind_sum(const Ptr<Var>& var, const Expr& value) {
   auto form = read(value);
-  bound_.push_back({var, form ? write(*form, value.dtype()) : value, std::move(form)});
+  if (!form) return false;
+  bound_.push_back({var, value, std::move(form), {}});
+  return true;
 }
 
 bool IndexForms::add_term(IndexForm& sum, IndexTerm term) const {
@@ -336,7 +348,7 @@ bool IndexForms::uses_bound(const Ref& expr) const {
 
 Expr IndexForms::general(const Expr& expr, bool may_be_data) const {
   Substitution values;
-  for (const Bound& bound : bound_) values[bound.var] = bound.value;
+  for (const Bound& bound : bound_) values[bound.var] = value_of(bound);
   Analyzer analyzer;
   const Expr replaced = substitute(expr, values);
   for (const auto& variable : free_variables(replaced)) {
@@ -359,7 +371,7 @@ bool IndexForms::is_exact(const IndexForm& form) {
 
 Expr IndexForms::operator()(const Expr& expr) const {
   for (const Bound& bound : bound_) {
-    if (bound.var.same_as(expr)) return bound.value;
+    if (bound.var.same_as(expr)) return value_of(bound);
   }
   if (!uses_bound(expr)) return expr;
   if (const auto form = read(expr)) return write(*form, expr.dtype());

@@ -52,6 +52,8 @@ class IndexForms {
 
   /// From here on, a use of `var` means `value`.
   void bind(const Ptr<Var>& var, const Expr& value);
+  /// The same if `value` is a sum; false, and nothing, else.
+  bool bind_sum(const Ptr<Var>& var, const Expr& value);
   void add_range(const VarRange& range) { ranges_.push_back(range); }
   /// True when a variable is bound.
   bool binds() const { return !bound_.empty(); }
@@ -78,7 +80,10 @@ class IndexForms {
     Ptr<Var> var;
     Expr value;
     std::optional<IndexForm> form;
+    mutable Expr written;  ///< The form as an expression, when it was needed.
   };
+  /// What a variable stands for, without the variables that were bound before.
+  const Expr& value_of(const Bound& bound) const;
   bool read_into(IndexForm& sum, const Expr& expr, std::int64_t factor) const;
   /// The same of a conversion that keeps the value: to a wider type, or of what fits.
   bool read_cast(IndexForm& sum, const Cast& node, std::int64_t factor) const;

@@ -87,19 +87,21 @@ class ScopeCollector {
   ScopeAccesses& found_;
 };
 
+bool has_views(const ScopeAccesses& found) {
+  std::unordered_map<const Object*, const Buffer*> by_memory;
+  return std::ranges::any_of(found.all, [&](const BufferAccess& use) {
+    return by_memory.try_emplace(use.buffer->data.get(), use.buffer).first->second != use.buffer;
+  });
+}
+
 void add_uses_by_views(ScopeAccesses& found) {
+  if (!has_views(found)) return;
   std::unordered_map<const Object*, std::vector<Ptr<BufferRegion>>> by_memory;
-  bool has_views = false;
-  const Buffer* last = nullptr;
   for (const BufferAccess& use : found.all) {
-    if (std::exchange(last, use.buffer) == use.buffer) continue;
     std::vector<Ptr<BufferRegion>>& views = by_memory[use.buffer->data.get()];
     const auto is_it = [&](const auto& each) { return each->buffer.get() == use.buffer; };
-    if (std::ranges::any_of(views, is_it)) continue;
-    views.push_back(whole_region(Ptr<Buffer>(use.buffer)));
-    has_views = has_views || views.size() > 1;
+    if (std::ranges::none_of(views, is_it)) views.push_back(whole_region(Ptr<Buffer>(use.buffer)));
   }
-  if (!has_views) return;
   const std::vector<BufferAccess> direct = found.all;
   for (const BufferAccess& use : direct) {
     for (const Ptr<BufferRegion>& view : by_memory[use.buffer->data.get()]) {

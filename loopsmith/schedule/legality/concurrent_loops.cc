@@ -103,14 +103,35 @@ bool block_leaves_iterations(const Schedule& before, const Schedule& after, Loop
   });
 }
 
+/// True when one statement reads memory that another one stores to.
+bool reads_what_is_stored(const Stmt& reader, const Stmt& writer) {
+  std::unordered_set<const Object*> stored;
+  pre_order_visit(writer, [&](const Ref& ref) {
+    if (const auto* store = ref.as<BufferStore>()) stored.insert(store->buffer->data.get());
+    return !is_expr(*ref.get());
+  });
+  bool found = false;
+  pre_order_visit(reader, [&](const Ref& ref) {
+    const auto* load = ref.as<BufferLoad>();
+    found = found || (load && stored.contains(load->buffer->data.get()));
+    return !found;
+  });
+  return found;
+}
+
 /// Does a step leave what the iterations of a loop over threads store, and all that decides on it?
 ///
 /// Lemma. Whether threads may share out the iterations of a loop is a matter of the statements
 /// inside, of all accesses to the memory that these store to, of whether what they read is written,
-/// and of the loops and conditions around.
-bool leaves_fill(const Schedule& after, LoopRV loop, const ChangedAccesses& changed) {
+/// and of the loops and conditions around. (What they read and is written in the outermost of the
+/// loops over these threads, `around`, the threads have to write alike.)
+bool leaves_fill(const Schedule& after, LoopRV loop, LoopRV around,
+                 const ChangedAccesses& changed) {
   const NodeId node = after.node(loop);
-  if (changed.are_in(after.statement(node))) return false;
+  if (changed.are_in(after.statement(node)) ||
+      reads_what_is_stored(after.get(loop).body, after.get(around).body)) {
+    return false;
+  }
   for (NodeId at = after.at(node).parent; at != no_node; at = after.at(at).parent) {
     std::vector<Expr> header;
     if (const auto* around = after.as<For>(at)) {
@@ -241,7 +262,8 @@ std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedu
             stays_independent(after, loop, concurrency_of(after.get(loop)), memory, changed()));
   };
   const auto keeps_sharing = [&](LoopRV loop) {
-    return loops_of_its_axis(after, loop).empty() || leaves_fill(after, loop, changed());
+    const auto around = loops_of_its_axis(after, loop);
+    return around.empty() || leaves_fill(after, loop, around.back(), changed());
   };
   std::vector<std::uint32_t> old;
   each_concurrent_loop(before, nullptr, [&](LoopRV loop) {

@@ -91,7 +91,8 @@ bool is_of_one_thread_each(const Schedule& schedule, const Ptr<Buffer>& buffer,
 }
 
 /// True when all uses of a buffer outside of `node`, a loop over threads, are in loops over the
-/// same threads, and each thread uses elements of its own.
+/// same threads, and each thread uses elements of its own, or they are all in one such loop, to
+/// the threads of which the iterations of `node` are shared out.
 bool is_used_by_the_same_threads(const Schedule& schedule, NodeId node, const Ptr<Buffer>& buffer,
                                  NodeId owner, const std::vector<NodeId>& uses) {
   const For& loop = *schedule.as<For>(node);
@@ -108,7 +109,7 @@ bool is_used_by_the_same_threads(const Schedule& schedule, NodeId node, const Pt
     }
     if (std::ranges::find(loops, other) == loops.end()) loops.push_back(other);
   }
-  return is_of_one_thread_each(schedule, buffer, loops);
+  return loops.size() == 1 || is_of_one_thread_each(schedule, buffer, loops);
 }
 
 /// What allocates a buffer that a loop uses: a block, a function, or an Allocate; else no_node.

@@ -84,9 +84,9 @@ CarriedDependences carried_by(const Schedule& schedule, LoopRV loop, Concurrency
 ///
 /// Lemma. Iterations that are independent, and do not reduce, meet in no memory but such as each
 /// has for itself, or which all of them fill alike. The first two are matters of the accesses to
-/// that memory, the last one also of whether what is stored into it is read from memory that is
+/// that memory, the last one also of whether what is stored into it comes from memory that is
 /// written meanwhile. So it suffices to ask of memory whose accesses changed, unless that is
-/// written and read to be stored into memory that threads share.
+/// written and `feeds_shared_memory`.
 bool stays_independent(const Schedule& schedule, LoopRV loop, Concurrency how, OwnMemory& memory,
                        const ChangedAccesses& changed);
 /// The same asked of the exact check: true when iterations of such a loop may conflict.

@@ -2,6 +2,7 @@
 #include "loopsmith/schedule/legality/shared_tiles.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "loopsmith/ir/effects.h"
 #include "loopsmith/ir/memory_scope.h"
@@ -9,6 +10,8 @@
 #include "loopsmith/ir/stores_alike.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/legality/nest_memory.h"
+#include "loopsmith/schedule/legality/order_answer.h"
 #include "loopsmith/schedule/legality/private_memory.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/buffer_accesses.h"
@@ -75,6 +78,59 @@ bool is_waited_for(const Schedule& schedule, const Ptr<Buffer>& buffer, LoopRV l
   });
 }
 
+/// True for memory that each iteration of a loop over threads has for itself, as the thread's own.
+bool is_of_iteration(const Schedule& schedule, LoopRV loop, const Ptr<Buffer>& buffer,
+                     OwnMemory& memory) {
+  if (!is_private_to_iteration(Concurrency::in_block_threads, memory_scope(*buffer))) return false;
+  if (owner_of(schedule, schedule.node(loop), buffer) != no_node) {
+    return memory.has_for_itself(loop, buffer);
+  }
+  const NodeId inside = schedule.node(loop);
+  bool is_made_inside = false;
+  pre_order_visit(schedule.statement(inside), [&](const Ref& ref) {
+    const auto* block = ref.as<Block>();
+    is_made_inside = is_made_inside || (block && is_one_of(block->alloc_buffers, buffer));
+    return !is_made_inside && !is_expr(*ref.get());
+  });
+  return is_made_inside && memory.uses(inside, buffer).by_indices_alone();
+}
+
+/// What statements store to, each buffer once.
+std::vector<Ptr<Buffer>> stored_in(const Stmt& body) {
+  std::vector<Ptr<Buffer>> stored;
+  pre_order_visit(body, [&](const Ref& ref) {
+    const auto* store = ref.as<BufferStore>();
+    if (store && !is_one_of(stored, store->buffer)) stored.push_back(store->buffer);
+    return !is_expr(*ref.get());
+  });
+  return stored;
+}
+
+/// Of memory that iterations write, those from which each reads what it stored itself, and all of
+/// them store the same.
+///
+/// Lemma. Let each member of a set be stored to alike where what is read of the others is the same
+/// in all iterations. Then it is: by the theorem of `stores_alike`, as a read finds a store that
+/// came before it. So the largest such set may be taken.
+std::vector<Ptr<Buffer>> equal_memory(const Schedule& schedule, LoopRV loop, OwnMemory& memory) {
+  const For& node = schedule.get(loop);
+  std::vector<Ptr<Buffer>> equal = stored_in(node.body);
+  std::erase_if(equal, [&](const Ptr<Buffer>& buffer) {
+    if (!is_shared_by_threads(memory_scope(*buffer))) {
+      return !is_of_iteration(schedule, loop, buffer, memory);
+    }
+    return !memory.has_for_itself(loop, buffer) || !is_waited_for(schedule, buffer, loop, memory);
+  });
+  const auto differs = [&](const Ptr<Buffer>& buffer) {
+    return !stores_alike(node, buffer, equal);
+  };
+  for (auto found = std::ranges::find_if(equal, differs); found != equal.end();
+       found = std::ranges::find_if(equal, differs)) {
+    equal.erase(found);
+  }
+  return equal;
+}
+
 /// True when the two run through the same numbers.
 bool have_the_same_extent(const For& a, const For& b) {
   return structural_equal(a.min, b.min) && structural_equal(a.extent, b.extent) &&
@@ -86,10 +142,17 @@ bool have_the_same_extent(const For& a, const For& b) {
 std::vector<Ptr<Buffer>> filled_identically(const Schedule& schedule, LoopRV loop,
                                             const std::vector<Ptr<Buffer>>& buffers,
                                             OwnMemory& memory) {
+  const For& node = schedule.get(loop);
   std::vector<Ptr<Buffer>> alike;
+  std::optional<std::vector<Ptr<Buffer>>> equal;
+  const auto is_filled = [&](const Ptr<Buffer>& buffer) {
+    if (stores_alike(node, buffer)) return true;
+    if (!equal) equal = equal_memory(schedule, loop, memory);
+    return stores_alike(node, buffer, *equal);
+  };
   for (const Ptr<Buffer>& buffer : buffers) {
-    if (is_shared_by_threads(memory_scope(*buffer)) && stores_alike(schedule.get(loop), buffer) &&
-        is_waited_for(schedule, buffer, loop, memory)) {
+    if (is_shared_by_threads(memory_scope(*buffer)) &&
+        is_waited_for(schedule, buffer, loop, memory) && is_filled(buffer)) {
       alike.push_back(buffer);
     }
   }
@@ -99,17 +162,53 @@ std::vector<Ptr<Buffer>> filled_identically(const Schedule& schedule, LoopRV loo
 bool may_share_out(const Schedule& schedule, LoopRV outer, LoopRV inner, OwnMemory& memory) {
   const For& loop = schedule.get(inner);
   if (!have_the_same_extent(schedule.get(outer), loop)) return false;
-  std::vector<Ptr<Buffer>> filled;
   bool stores_alone = true;
   pre_order_visit(loop.body, [&](const Ref& ref) {
-    const auto* store = ref.as<BufferStore>();
-    if (store) filled.push_back(store->buffer);
     const auto* call = ref.as<Evaluate>();
     stores_alone = stores_alone && !(call && !is_pure(call->value)) && !ref.is<While>();
     return stores_alone && !is_expr(*ref.get());
   });
-  return stores_alone &&
-         filled_identically(schedule, outer, filled, memory).size() == filled.size();
+  if (!stores_alone) return false;
+  std::vector<Ptr<Buffer>> filled = stored_in(loop.body);
+  std::erase_if(filled, [&](const Ptr<Buffer>& buffer) {
+    return is_of_iteration(schedule, inner, buffer, memory);
+  });
+  return filled_identically(schedule, outer, filled, memory).size() == filled.size();
+}
+
+bool feeds_shared_memory(const Stmt& body, const std::unordered_set<const Object*>& sources) {
+  struct Store {
+    const Object* target;
+    bool is_shared;
+    std::unordered_set<const Object*> loaded = {};
+  };
+  std::vector<Store> stores;
+  std::unordered_set<const Object*> feeding;
+  const auto add_loaded = [](const Ref& from, std::unordered_set<const Object*>& loaded) {
+    pre_order_visit(from, [&](const Ref& ref) {
+      if (const auto* load = ref.as<BufferLoad>()) loaded.insert(load->buffer->data.get());
+      return true;
+    });
+  };
+  pre_order_visit(body, [&](const Ref& ref) {
+    if (const auto* store = ref.as<BufferStore>()) {
+      const bool is_shared = is_shared_by_threads(memory_scope(*store->buffer));
+      add_loaded(ref, stores.emplace_back(Store{store->buffer->data.get(), is_shared}).loaded);
+      return false;
+    }
+    if (!is_expr(*ref.get())) return true;
+    add_loaded(ref, feeding);
+    return false;
+  });
+  if (std::ranges::none_of(stores, &Store::is_shared)) return false;
+  for (std::size_t known = feeding.size() + 1; known != feeding.size();) {
+    known = feeding.size();
+    for (const Store& store : stores) {
+      const bool feeds = store.is_shared || feeding.contains(store.target);
+      if (feeds) feeding.insert(store.loaded.begin(), store.loaded.end());
+    }
+  }
+  return std::ranges::any_of(sources, [&](const Object* each) { return feeding.contains(each); });
 }
 
 }  // namespace loopsmith

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared memory that the threads of a block fill cooperatively.
 #pragma once
+#include <unordered_set>
 #include <vector>
 
 #include "loopsmith/schedule/schedule.h"
@@ -16,14 +17,20 @@ class OwnMemory;
 /// Theorem. Where each iteration reads only what it stored itself, such a buffer orders no two
 /// iterations, and they may share it. Proof: threads wait for each other between statements that
 /// use shared memory, so they go from store to use in step; what a thread reads after the n-th wait
-/// was stored before it, by whichever thread, and is what it stored itself.
+/// was stored before it, by whichever thread, and is what it stored itself. (What is stored may be
+/// read from memory that each thread wrote in the iteration itself, its own or shared, if all wrote
+/// the same there.)
 std::vector<Ptr<Buffer>> filled_identically(const Schedule& schedule, LoopRV loop,
                                             const std::vector<Ptr<Buffer>>& buffers,
                                             OwnMemory& memory);
 
 /// True when iterations of `inner`, inside of `outer`, may be shared out to the threads that
 /// iterate over `outer`, in place of each doing all: what `inner` does is to store to buffers that
-/// the iterations of `outer` fill alike.
+/// the iterations of `outer` fill alike, and to memory that each of its own has for itself.
 bool may_share_out(const Schedule& schedule, LoopRV outer, LoopRV inner, OwnMemory& memory);
+
+/// True when what statements store into memory that threads share may come, by way of other memory
+/// too, from `sources`, which are pointers, or where they decide on what is stored.
+bool feeds_shared_memory(const Stmt& body, const std::unordered_set<const Object*>& sources);
 
 }  // namespace loopsmith

@@ -247,6 +247,128 @@ for i in range(8):
   expect_result(sch, func);
 }
 
+/// A shared tile that is filled from memory which each thread fills for itself.
+Ptr<PrimFunc> tiles_of_own_values(std::string_view own) {
+  return program(R"(A: T.Buffer((4, 8), "float32"), D: T.Buffer((4, 8), "float32"))",
+                 fmt::format(R"(
+P = T.alloc_buffer((8,), scope="local")
+S = T.alloc_buffer((8,), scope="shared")
+for i in range(8):
+    for k in range(4):
+        for l in range(8):
+            with T.block("P"):
+                vl = T.axis.spatial(8, l)
+                vk = T.axis.opaque(4, k)
+                vt = T.axis.opaque(8, i)
+                {}
+        for j in range(8):
+            with T.block("S"):
+                vj = T.axis.spatial(8, j)
+                vk = T.axis.opaque(4, k)
+                S[vj] = P[7 - vj] + A[vk, vj]
+        with T.block("D"):
+            vi = T.axis.spatial(8, i)
+            vk = T.axis.spatial(4, k)
+            D[vk, vi] = S[7 - vi]
+)",
+                             own));
+}
+
+TEST(thread_axes, share_out_what_comes_from_memory_of_each) {
+  const auto func = tiles_of_own_values("P[vl] = A[vk, vl] * T.float32(2)");
+  Schedule sch(func);
+  bind(sch, get_loop(sch, "i"), "threadIdx.x");
+  expect_result(sch, func);
+  bind(sch, get_loop(sch, "j"), "threadIdx.x");
+  EXPECT_EQ(obligations_of(sch), "");
+  expect_result(sch, func);
+  // What fills it is no work to share out: each thread reads all of it.
+  EXPECT_EQ(error_of([&] { bind(sch, get_loop(sch, "l"), "threadIdx.x"); }),
+            "thread_axis_is_free: bind: loop i is bound to threadIdx.x, and one of it and loop l "
+            "is inside the other");
+}
+
+/// Shared memory is filled from shared memory, and from what a thread needs in its own iteration.
+TEST(thread_axes, share_out_what_comes_from_tiles) {
+  const auto func = program(R"(A: T.Buffer((8,), "float32"), D: T.Buffer((8, 8), "float32"))", R"(
+P = T.alloc_buffer((8,), scope="local")
+S = T.alloc_buffer((8,), scope="shared")
+U = T.alloc_buffer((8,), scope="shared")
+for i in range(8):
+    for j in range(8):
+        with T.block("S"):
+            vj = T.axis.spatial(8, j)
+            S[vj] = A[vj]
+    for l in range(8):
+        with T.block("P"):
+            vl = T.axis.spatial(8, l)
+            P[vl] = S[7 - vl] * T.float32(2)
+        with T.block("U"):
+            vl = T.axis.spatial(8, l)
+            U[vl] = P[vl] + T.float32(1)
+    for k in range(8):
+        with T.block("D"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            D[vi, vk] = U[7 - vk] * T.float32(vi)
+)");
+  Schedule sch(func);
+  for (const char* loop : {"i", "j", "l"}) {
+    bind(sch, get_loop(sch, loop), "threadIdx.x");
+    expect_result(sch, func);
+  }
+  EXPECT_EQ(obligations_of(sch), "");
+}
+
+TEST(thread_axes, do_not_share_out_what_comes_from_values_of_a_thread) {
+  for (const char* own : {
+           "P[vl] = A[vk, vl] * T.float32(vt)",                  // Depends on the thread,
+           "P[vl] = A[vk, T.min(vl, vt)]",                       // by an index,
+           "if vt < 4:\n                    P[vl] = A[vk, vl]",  // or a condition.
+           "W = T.match_buffer(P[vl], (1,), scope=\"local\")\n"
+           "                W[0] = T.float32(vt)",                      // By another name.
+           "P[vl] = P[vl] + A[vk, vl]",                                 // Reads what was before.
+           "P[vl] = T.if_then_else(vl == 0, T.float32(vt), P[vl - 1])"  // Hands on what differs.
+       }) {
+    Schedule sch(tiles_of_own_values(own));
+    EXPECT_FALSE(bind.can_apply(sch, {.loop = get_loop(sch, "i"), .thread_axis = "threadIdx.x"}))
+        << own;
+  }
+}
+
+/// Steps on what a tile comes from leave it equal in all threads.
+TEST(thread_axes, share_out_what_comes_from_memory_that_steps_change) {
+  const auto func = program(R"(A: T.Buffer((8, 8), "float32"), D: T.Buffer((8, 8), "float32"))", R"(
+Q = T.alloc_buffer((8,), scope="local")
+P = T.alloc_buffer((8,), scope="local")
+S = T.alloc_buffer((8,), scope="shared")
+for i in range(8):
+    for l in range(8):
+        with T.block("Q"):
+            vl = T.axis.spatial(8, l)
+            Q[vl] = A[0, vl]
+    for l in range(8):
+        with T.block("P"):
+            vl = T.axis.spatial(8, l)
+            P[vl] = Q[vl] * T.float32(2)
+    for j in range(8):
+        with T.block("S"):
+            vj = T.axis.spatial(8, j)
+            S[vj] = P[7 - vj]
+    for k in range(8):
+        with T.block("D"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            D[vi, vk] = S[7 - vk] * T.float32(vi)
+)");
+  Schedule sch(func);
+  const auto [i, j] = get_loops(sch, get_block(sch, "S")).take<2>();
+  bind(sch, i, "threadIdx.x");
+  bind(sch, j, "threadIdx.x");
+  set_scope(sch, get_block(sch, "Q"), BufferSelector(0), "shared");
+  expect_result(sch, func);
+  compute_inline(sch, get_block(sch, "Q"));
+  expect_result(sch, func);
+}
+
 /// Threads make the values that they reduce.
 TEST(thread_memory, is_reduced_in_the_loop_that_fills_it) {
   const auto func = program(R"(A: T.Buffer((8, 4), "float32"), C: T.Buffer((4,), "float32"))", R"(

@@ -7,7 +7,6 @@
 #include "loopsmith/arith/reducers.h"
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/memory_reads.h"
-#include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/trusted_calls.h"
 #include "loopsmith/ir/walk.h"
@@ -157,9 +156,7 @@ class Collector {
     } else if (const auto* store = stmt.as<BufferStore>()) {
       const Group outer = group_;
       if (!group_.reduction && accumulation_of(*store)) group_ = {store, {store}};
-      stores_shared_ = wanted_ && is_shared_by_threads(memory_scope(*store->buffer));
       read(store->value);
-      stores_shared_ = false;
       for (const Expr& index : store->indices) steer(index);
       add(*store->buffer.get(), store->indices, true);
       group_ = outer;
@@ -256,7 +253,6 @@ class Collector {
     if (!pointers_.empty() && pointers_.contains(buffer.data.get())) found_.by_pointer = true;
     if (wanted_ && !wanted_->has(buffer)) return;
     if (!is_write) ++loads_;
-    if (!is_write && stores_shared_) found_.shared_sources.insert(buffer.data.get());
     ElementAccess& access = found_.all.emplace_back();
     access.buffer = &buffer;
     access.is_write = is_write;
@@ -274,7 +270,6 @@ class Collector {
   const ChangedAccesses* wanted_;
   const Block* block_ = nullptr;  ///< The innermost around what is read.
   std::size_t loads_ = 0;         ///< Of the memory that is wanted, so far.
-  bool stores_shared_ = false;
   Group group_;
   std::unordered_set<const Object*> views_;      ///< Pointers of views.
   std::unordered_set<const Object*> allocated_;  ///< Pointers of memory that is allocated inside.

@@ -29,8 +29,6 @@ struct ElementAccesses {
   bool by_pointer = false;                   ///< Some go through pointers to unknown memory.
   std::string opaque;                        ///< A statement that may access anything; or empty.
   bool is_steered = false;  ///< Indices, bounds or conditions read some of the memory.
-  /// What is read to be stored into memory that threads share.
-  std::unordered_set<const Object*> shared_sources = {};
 };
 
 /// Reads what is inside a node of a schedule; with `changed`, the accesses to that memory alone.

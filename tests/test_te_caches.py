@@ -158,6 +158,36 @@ def test_memory_of_threads_is_parted_by_those_around() -> None:
         same_results(s, [A, C], compiles=False)
 
 
+def test_threads_share_out_a_tile_that_each_fills_from_memory_of_its_own() -> None:
+    A = te.placeholder((100,), name="A")
+    B = te.compute((100,), lambda i: A[i] * 3, name="B")
+    C = te.compute((100,), lambda i: B[i] + 2, name="C")
+    D = te.compute((100,), lambda i: C[i] + 1, name="D")
+    s = te.create_schedule(D.op)
+    s[B].set_scope("local")
+    s[C].set_scope("shared")
+    thread = te.thread_axis("threadIdx.x")
+    outer, inner = s[D].split(D.op.axis[0], factor=32)
+    s[D].bind(outer, te.thread_axis("blockIdx.x"))
+    s[D].bind(inner, thread)
+    s[C].compute_at(s[D], inner)
+    s[C].bind(s[C].split(C.op.axis[0], nparts=1)[1], thread)
+    s[B].compute_at(s[D], inner)
+    assert lowered(s, [A, D]) == text("""
+        blockIdx.x i.outer in 4
+          C[32] in shared
+          threadIdx.x i.inner in 32
+            B[1] in local
+            if i_outer * 32 + i_inner < 100
+              B =
+            if i_outer * 32 + i_inner < 100
+              C =
+            if i_outer * 32 + i_inner < 100
+              D =
+    """)
+    same_results(s, [A, D], compiles=False)
+
+
 def test_threads_of_a_warp_fill_its_memory_together() -> None:
     A = te.placeholder((64, 8), name="A")
     B = te.compute((64, 8), lambda i, j: A[i, j] * 2, name="B")

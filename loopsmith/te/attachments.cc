@@ -166,15 +166,18 @@ void attach_inside_threads(const ScheduleData& schedule,
     const MemoryScope scope = memory_scope(schedule.stages[id].scope);
     if (is_global(scope) || readers[id].size() != 1) continue;
     const StageId reader = readers[id][0];
-    if (at.type != AttachType::root && (at.type != AttachType::scope || at.stage != reader))
-      continue;
+    const bool is_around = at.type == AttachType::root ||
+                           (at.type == AttachType::scope &&
+                            is_inside(schedule, attachments, reader, at.stage, at.axis));
+    if (!is_around) continue;
     const auto& leaves = schedule.stages[reader].leaf_iter_vars;
     for (const AxisMark& mark : schedule.stages[reader].marks) {
       if (!std::holds_alternative<BindMark>(mark.what)) continue;
       if (!has_its_own(thread_of({reader, &mark}), scope)) continue;
       const std::size_t place = place_of(leaves, mark.axis);
-      const bool is_inside = at.type == AttachType::root || place > place_of(leaves, at.axis);
-      if (place < leaves.size() && is_inside) at = {AttachType::scope, reader, mark.axis};
+      const bool is_inner =
+          at.type == AttachType::root || at.stage != reader || place > place_of(leaves, at.axis);
+      if (place < leaves.size() && is_inner) at = {AttachType::scope, reader, mark.axis};
     }
   }
 }

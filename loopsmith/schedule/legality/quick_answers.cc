@@ -302,10 +302,13 @@ bool fills_before_loop(const Schedule& schedule, BlockRV handle, LoopRV loop,
   if (uses.has_jumps && holds_jumps(schedule.get(loop).body)) return false;
   if (!kinds_of(schedule, handle, uses).is_complete()) return false;
   const Block& block = schedule.get(handle);
-  return std::ranges::none_of(uses.all, [&](const BufferAccess& use) {
+  const bool is_alone = std::ranges::none_of(uses.all, [&](const BufferAccess& use) {
     return use.place.node != own && is_inside(schedule, use.place, nest) &&
            has_memory_of(block.writes, *use.buffer);
   });
+  return is_alone || std::ranges::all_of(block.writes, [&](const auto& region) {
+           return writes_what_it_reads(schedule, loop, region->buffer);
+         });
 }
 
 namespace {

@@ -123,6 +123,47 @@ for i in range(10):
   expect_result(sch, before);
 }
 
+/// Windows of padded rows, which overlap; `reads` is what the reader adds up.
+Ptr<PrimFunc> overlapping_windows(std::string_view place, std::string_view reads) {
+  return program(R"(X: T.Buffer((10,), "float32"), Z: T.Buffer((3, 4), "float32"))",
+                 fmt::format(R"(
+Y = T.alloc_buffer((20,))
+for o in range(3):
+    for i in range(6):
+        with T.block("Y"):
+            vi = T.axis.spatial(20, o * 4 + i)
+            Y[{}] = T.if_then_else(2 <= vi and vi < 12, X[vi - 2], T.float32(0))
+    for j in range(4):
+        with T.block("Z"):
+            vo, vj = T.axis.remap("SS", [o, j])
+            Z[vo, vj] = {}
+)",
+                             place, reads));
+}
+
+TEST(decompose_padding, fills_before_all_windows_that_overlap) {
+  const auto before = overlapping_windows("vi", "Y[vo * 4 + vj] + Y[vo * 4 + vj + 2]");
+  for (const std::size_t loop : {0U, 1U}) {
+    Schedule sch(before);
+    const auto y = get_block(sch, "Y");
+    decompose_padding(sch, y, get_loops(sch, y)[loop]);
+    expect_result(sch, before);
+  }
+}
+
+TEST(decompose_padding, fills_before_no_windows_that_others_see) {
+  const auto refused = [](std::string_view place, std::string_view reads) {
+    Schedule sch(overlapping_windows(place, reads));
+    const auto y = get_block(sch, "Y");
+    return error_of([&] { decompose_padding(sch, y, get_loops(sch, y)[0]); });
+  };
+  constexpr std::string_view change = "step_keeps_results: decompose_padding: results ";
+  // What a later window fills,
+  EXPECT_TRUE(refused("vi", "Y[vo * 4 + vj + 6]").starts_with(change));
+  // and an element that is padded and written by turns.
+  EXPECT_TRUE(refused("vi // 2", "Y[vo * 2 + vj]").starts_with(change));
+}
+
 TEST(decompose_padding, refuses_what_does_not_pad) {
   const auto refused = [](std::string_view value) {
     Schedule sch(program(parameters, fmt::format(R"(

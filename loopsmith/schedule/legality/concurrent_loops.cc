@@ -13,6 +13,7 @@
 #include "loopsmith/schedule/legality/shared_tiles.h"
 #include "loopsmith/schedule/primitives/decompose_reduction.h"
 #include "loopsmith/schedule/primitives/fuse.h"
+#include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/changed_accesses.h"
@@ -50,6 +51,21 @@ bool has_fixed_extents(const Schedule& before, const Step& step) {
          });
 }
 
+/// True when a step reorders loops that are all inside of a parallel one, and was proved to keep
+/// what is accessed in its iterations. (Threads of a block wait at other places after it, and lanes
+/// go through statements in another order.)
+bool is_proved_inside(const Schedule& before, const Step& step, LoopRV parallel) {
+  const auto* loops = step.arguments[0].as<Argument::List>();
+  const auto* is_taken_on_trust = step.arguments[1].as<bool>();
+  if (!loops || !is_taken_on_trust || *is_taken_on_trust) return false;
+  return concurrency_of(before.get(parallel)) == Concurrency::in_threads &&
+         std::ranges::all_of(*loops, [&](const Argument& argument) {
+           const auto* loop = argument.as<LoopRV>();
+           return loop && loop->index != parallel.index &&
+                  is_inside(before, before.node(*loop), before.node(parallel));
+         });
+}
+
 /// Do iterations of the loop perhaps accumulate into common elements? Not where they were proved to
 /// be independent.
 bool may_have_parts(const Schedule& before, const Schedule& after, LoopRV loop) {
@@ -62,16 +78,19 @@ bool may_have_parts(const Schedule& before, const Schedule& after, LoopRV loop) 
 /// Does the last step, which led from `before` to `after`, leave it to each iteration of a
 /// concurrent loop, one from before it, what it accesses?
 ///
-/// Lemma. `fuse` runs all instances in the order that they had. `decompose_reduction` before a loop
-/// inside of this one takes inits to an earlier place of the same iteration, from where each access
-/// in it finds what it found. So two iterations conflict after the step if they did before, and
-/// what one of them has for itself stays so. Where they reduce, and are combined by partial
-/// results, these depend on the loops and blocks inside, and are asked for again.
+/// Lemma. `fuse` runs all instances in the order that they had; `reorder` of loops inside runs
+/// those of an iteration in another, in which each access finds what it found.
+/// `decompose_reduction` before a loop inside of this one takes inits to an earlier place of the
+/// same iteration, from where each access in it finds what it found. So two iterations conflict
+/// after the step if they did before, and what one of them has for itself stays so. Where they
+/// reduce, and are combined by partial results, these depend on the loops and blocks inside, and
+/// are asked for again.
 bool leaves_iterations(const Schedule& before, const Schedule& after, LoopRV loop) {
   if (after.steps().size() != before.steps().size() + 1) return false;  // No step as yet.
   if (may_have_parts(before, after, loop)) return false;
   const Step& step = after.steps().back();
   if (step.primitive->name == fuse.name) return has_fixed_extents(before, step);
+  if (step.primitive->name == reorder.name) return is_proved_inside(before, step, loop);
   if (step.primitive->name != decompose_reduction.name) return false;
   const BlockRV block = *step.arguments[0].as<BlockRV>();
   const LoopRV inner = *step.arguments[1].as<LoopRV>();

@@ -267,6 +267,14 @@ TEST(concurrent_loops, need_no_new_answer_for_steps_inside_of_their_iterations) 
     decompose_reduction(sch, c, k_0);
     fuse(sch, {k_0, inner});
     expect_result(sch, before);
+
+    Schedule rows(before);
+    rows.verify_quick_answers(asks_all);
+    const auto [i, j, k] = get_loops(rows, get_block(rows, "C")).take<3>();
+    parallel(rows, i);
+    reorder(rows, {k, j});
+    decompose_reduction(rows, get_block(rows, "C"), k);
+    expect_result(rows, before);
   }
 }
 

@@ -168,13 +168,11 @@ class LoopMemory {
 
 /// True when independent iterations of a loop stay so if they do in the memory that `accesses` are
 /// about, whose accesses changed.
-bool is_up_to_changed(const Schedule& schedule, LoopRV loop, const ElementAccesses& accesses) {
+bool is_up_to_changed(LoopRV loop, OwnMemory& questions, const ElementAccesses& accesses) {
   if (!accesses.opaque.empty() || accesses.is_steered || accesses.by_pointer) return false;
-  std::unordered_set<const Object*> written;
-  for (const ElementAccess& access : accesses.all) {
-    if (access.is_write) written.insert(access.buffer->data.get());
-  }
-  return written.empty() || !feeds_shared_memory(schedule.get(loop).body, written);
+  return std::ranges::none_of(accesses.all, [&](const ElementAccess& access) {
+    return access.is_write && questions.feeds_shared_memory(loop, *access.buffer);
+  });
 }
 
 }  // namespace
@@ -183,7 +181,7 @@ bool stays_independent(const Schedule& schedule, LoopRV loop, Concurrency how, O
                        const ChangedAccesses& changed) {
   if (changed.is_all()) return false;
   LoopMemory memory(schedule, loop, how, questions, &changed);
-  return is_up_to_changed(schedule, loop, memory.accesses) &&
+  return is_up_to_changed(loop, questions, memory.accesses) &&
          each_pair(memory.accesses, [&](const ElementAccess& a, const ElementAccess& b) {
            return memory.are_apart(a, b);
          });
@@ -193,7 +191,8 @@ bool conflicts_in_changed(const Schedule& schedule, LoopRV loop, Concurrency how
                           const ChangedAccesses& changed) {
   if (changed.is_all()) return true;
   const ElementAccesses accesses = accesses_inside(schedule, schedule.node(loop), &changed);
-  if (!is_up_to_changed(schedule, loop, accesses)) return true;
+  OwnMemory memory(schedule);
+  if (!is_up_to_changed(loop, memory, accesses)) return true;
   return std::ranges::any_of(conflicting_buffers(schedule, loop, how), [&](const auto& buffer) {
     return !buffer.defined() || changed.has(*buffer);
   });

@@ -16,6 +16,7 @@
 #include "loopsmith/schedule/queries/buffer_accesses.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/queries/path_condition.h"
+#include "loopsmith/schedule/queries/shared_sources.h"
 #include "loopsmith/schedule/rewrites/cache_coverage.h"
 
 namespace loopsmith {
@@ -238,6 +239,14 @@ ElementAccesses OwnMemory::take_accesses(LoopRV loop, const ChangedAccesses* cha
 
 void OwnMemory::give_back(LoopRV loop, const ChangedAccesses* changed, ElementAccesses accesses) {
   last_.emplace(Reading{loop, changed, std::move(accesses)});
+}
+
+bool OwnMemory::feeds_shared_memory(LoopRV loop, const Buffer& buffer) {
+  const NodeId nest = whole_nest(schedule_, schedule_.node(loop));
+  if (std::exchange(nest_, nest) != nest) {
+    sources_ = sources_of_shared_memory(schedule_.statement(nest));
+  }
+  return sources_.contains(buffer.data.get());
 }
 
 }  // namespace loopsmith

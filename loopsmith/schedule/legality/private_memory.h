@@ -3,6 +3,7 @@
 #include <forward_list>
 #include <optional>
 #include <span>
+#include <unordered_set>
 
 #include "loopsmith/schedule/legality/order_answer.h"
 #include "loopsmith/schedule/queries/access_relations.h"
@@ -53,6 +54,10 @@ class OwnMemory {
   ElementAccesses take_accesses(LoopRV loop, const ChangedAccesses* changed);
   void give_back(LoopRV loop, const ChangedAccesses* changed, ElementAccesses accesses);
 
+  /// True when what the nest of a loop stores into memory that threads share may come from a
+  /// buffer; see `sources_of_shared_memory`.
+  bool feeds_shared_memory(LoopRV loop, const Buffer& buffer);
+
  private:
   struct Reading {
     LoopRV loop;
@@ -72,6 +77,8 @@ class OwnMemory {
   const Schedule& schedule_;
   std::forward_list<Known> known_;
   std::optional<Reading> last_;
+  NodeId nest_ = no_node;                           ///< The last nest whose
+  std::unordered_set<const Object*> sources_ = {};  ///< sources of shared memory were asked for.
 };
 
 /// Whether the iterations of a loop are independent of each other: `carried_by` of legality.h, for

@@ -176,39 +176,4 @@ bool may_share_out(const Schedule& schedule, LoopRV outer, LoopRV inner, OwnMemo
   return filled_identically(schedule, outer, filled, memory).size() == filled.size();
 }
 
-bool feeds_shared_memory(const Stmt& body, const std::unordered_set<const Object*>& sources) {
-  struct Store {
-    const Object* target;
-    bool is_shared;
-    std::unordered_set<const Object*> loaded = {};
-  };
-  std::vector<Store> stores;
-  std::unordered_set<const Object*> feeding;
-  const auto add_loaded = [](const Ref& from, std::unordered_set<const Object*>& loaded) {
-    pre_order_visit(from, [&](const Ref& ref) {
-      if (const auto* load = ref.as<BufferLoad>()) loaded.insert(load->buffer->data.get());
-      return true;
-    });
-  };
-  pre_order_visit(body, [&](const Ref& ref) {
-    if (const auto* store = ref.as<BufferStore>()) {
-      const bool is_shared = is_shared_by_threads(memory_scope(*store->buffer));
-      add_loaded(ref, stores.emplace_back(Store{store->buffer->data.get(), is_shared}).loaded);
-      return false;
-    }
-    if (!is_expr(*ref.get())) return true;
-    add_loaded(ref, feeding);
-    return false;
-  });
-  if (std::ranges::none_of(stores, &Store::is_shared)) return false;
-  for (std::size_t known = feeding.size() + 1; known != feeding.size();) {
-    known = feeding.size();
-    for (const Store& store : stores) {
-      const bool feeds = store.is_shared || feeding.contains(store.target);
-      if (feeds) feeding.insert(store.loaded.begin(), store.loaded.end());
-    }
-  }
-  return std::ranges::any_of(sources, [&](const Object* each) { return feeding.contains(each); });
-}
-
 }  // namespace loopsmith

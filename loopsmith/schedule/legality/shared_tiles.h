@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared memory that the threads of a block fill cooperatively.
 #pragma once
-#include <unordered_set>
 #include <vector>
 
 #include "loopsmith/schedule/schedule.h"
@@ -28,9 +27,5 @@ std::vector<Ptr<Buffer>> filled_identically(const Schedule& schedule, LoopRV loo
 /// iterate over `outer`, in place of each doing all: what `inner` does is to store to buffers that
 /// the iterations of `outer` fill alike, and to memory that each of its own has for itself.
 bool may_share_out(const Schedule& schedule, LoopRV outer, LoopRV inner, OwnMemory& memory);
-
-/// True when what statements store into memory that threads share may come, by way of other memory
-/// too, from `sources`, which are pointers, or where they decide on what is stored.
-bool feeds_shared_memory(const Stmt& body, const std::unordered_set<const Object*>& sources);
 
 }  // namespace loopsmith

@@ -411,5 +411,18 @@ for i, j in T.grid(8, 1):
   expect_result(sch, before);
 }
 
+TEST(blockize, refuses_axes_that_only_iterations_inside_keep_in_their_domains) {
+  Schedule sch(program(R"(A: T.Buffer((8,), "float32"), n: T.int32)", R"(
+for i in range(T.min(n, 1) * 8):
+    with T.block("A"):
+        vn = T.axis.spatial(n, 0)
+        vi = T.axis.spatial(8, i)
+        A[vi] = T.float32(1)
+)"));
+  EXPECT_EQ(error_of([&] { blockize(sch, get_loop(sch, "i")); }),
+            "space_is_divisible: blockize: block A can not be blockized by the loops starting at i, "
+            "as axis vn may leave its domain where no iteration runs");
+}
+
 }  // namespace
 }  // namespace loopsmith

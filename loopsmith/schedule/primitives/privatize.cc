@@ -2,11 +2,13 @@
 #include "loopsmith/schedule/primitives/privatize.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "loopsmith/arith/access_regions.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/pure_updates.h"
+#include "loopsmith/schedule/queries/affine_region.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/rewrites/cache_block.h"
@@ -33,6 +35,33 @@ std::vector<Ptr<Range>> domains_of(const Buffer& buffer) {
   std::vector<Ptr<Range>> domains;
   for (const Expr& extent : buffer.shape) domains.push_back(range(zero_of(extent.dtype()), extent));
   return domains;
+}
+
+/// What the block around a loop says that it writes of a buffer; all of it where it says nothing.
+AffineRegion written_around(const Schedule& schedule, LoopRV loop, const Ptr<Buffer>& buffer) {
+  const auto around = block_around(schedule, schedule.node(loop));
+  std::optional<AffineRegion> box;
+  if (around) {
+    for (const auto& region : schedule.get(*around).writes) {
+      if (!region->buffer.same_as(buffer)) continue;
+      AffineRegion part = accessed_region_in(schedule, *around, *region);
+      box = box ? unite(*box, part) : std::move(part);
+    }
+  }
+  return box ? *std::move(box) : full_region(buffer);
+}
+
+/// Keeps the first axes of a nest over a buffer within a part of it; under what condition.
+Expr keep_within(AxesNest& nest, const AffineRegion& box) {
+  Expr predicate = true;
+  for (std::size_t i = 0; i < box.sides.size(); ++i) {
+    const Ptr<Range> side = range_of_dimension(box, i);
+    if (!is_const_int(side->min, 0)) nest.values[i] = side->min + nest.loops[i];
+    nest.extents[i] = side->extent;
+    const Expr condition = in_bounds(box, i, nest.values[i]);
+    if (condition.defined()) predicate = predicate && condition;
+  }
+  return predicate;
 }
 
 std::vector<Expr> indices_of(const AxesNest& nest) {
@@ -125,18 +154,21 @@ Handles<BlockRV> commit_privatize(Schedule& schedule, PrivatizePlan&& plan) {
     add_iteration_dimension(schedule, plan.loop, one.uses, one.buffer, copies);
     const Expr neutral = neutral_element(one.combiner, one.buffer->dtype);
 
+    const AffineRegion box = written_around(schedule, plan.loop, one.buffer);
     AxesNest start = axes_nest(schedule, function, domains_of(*one.buffer));
+    const Expr starts_within = keep_within(start, box);
     const Ptr<Var> own = var("v_" + std::string(schedule.name(plan.loop)), extent.dtype());
     start.axes.insert(start.axes.begin(), make(IterVar{.dom = iterations, .var = own}));
     start.values.insert(start.values.begin(), iteration_of(schedule.get(plan.loop)));
     Block started =
         block_of(schedule, function, name + "_start", store(copies, neutral, indices_of(start)));
     names.push_back(started.name_hint);
-    starts.push_back(nest_around(start, std::move(started), Expr()));
+    starts.push_back(nest_around(start, std::move(started), starts_within));
 
     std::vector<Ptr<Range>> domains = domains_of(*one.buffer);
     domains.push_back(iterations);
     AxesNest merge = axes_nest(schedule, function, domains);
+    const Expr merges_within = keep_within(merge, box);
     IterVar reduced = *merge.axes.back();
     reduced.iter_type = IterType::comm_reduce;
     merge.axes.back() = make(std::move(reduced));
@@ -153,7 +185,7 @@ Handles<BlockRV> commit_privatize(Schedule& schedule, PrivatizePlan&& plan) {
     }
     Block merged = block_of(schedule, function, name + "_merge", std::move(update));
     names.push_back(merged.name_hint);
-    merges.push_back(nest_around(merge, std::move(merged), Expr()));
+    merges.push_back(nest_around(merge, std::move(merged), merges_within));
     allocated.push_back(copies);
   }
   // Behind all changes of accesses: a new block around the body renews the nodes of uses.

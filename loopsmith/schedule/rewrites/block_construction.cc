@@ -90,7 +90,7 @@ class BlockBuilder {
   /// An outer axis that may leave its domain where the conditions of some statements do not hold;
   /// null when there is none.
   const IterVar* escaping_axis() const {
-    if (!has_own_conditions_ && !runs_never_) return nullptr;
+    if (!has_own_conditions_ && !may_be_empty_) return nullptr;
     Analyzer analyzer;
     for (const LoopRV handle : loops_around(schedule_, blocking_.first)) {
       const For& loop = schedule_.get(handle);
@@ -109,8 +109,9 @@ class BlockBuilder {
     return nullptr;
   }
 
-  /// True when a loop inside has no iterations: where axes would leave their domains, nothing ran.
-  bool runs_never() const { return runs_never_; }
+  /// True when a loop inside may have no iterations: where axes would leave their domains, nothing
+  /// ran.
+  bool may_be_empty() const { return may_be_empty_; }
 
   EnclosingBlock finish(std::string name) && {
     blocking_.bound = divider_.outer_axes();
@@ -151,7 +152,7 @@ class BlockBuilder {
         }
       }
       const std::int64_t* extent = as_int(loop.extent);
-      runs_never_ = runs_never_ || (extent && *extent <= 0);
+      may_be_empty_ = may_be_empty_ || !extent || *extent <= 0;
       loop.body = std::move(body);
       body = make(std::move(loop));
     }
@@ -287,7 +288,7 @@ class BlockBuilder {
   std::vector<Stmt> statements_;
   std::vector<Expr> shared_;
   bool has_own_conditions_ = false;
-  bool runs_never_ = false;
+  bool may_be_empty_ = false;
   Stmt init_;
 };
 
@@ -331,10 +332,10 @@ std::variant<EnclosingBlock, Refusal> around_loop(const Schedule& schedule, Loop
   }
   BlockBuilder build(schedule, node, preserve_unit_iters);
   if (auto refusal = build.add(chain, true)) return *std::move(refusal);
-  if (const IterVar* axis = build.runs_never() ? build.escaping_axis() : nullptr) {
+  if (const IterVar* axis = build.may_be_empty() ? build.escaping_axis() : nullptr) {
     return Refusal{&space_is_divisible,
                    {Argument(blocks[0]), Argument(loop),
-                    Argument(fmt::format("axis {} would leave its domain, and no iteration did",
+                    Argument(fmt::format("axis {} may leave its domain where no iteration runs",
                                          axis->var->name))}};
   }
   return std::move(build).finish(schedule.get(blocks[0]).name_hint + "_o");

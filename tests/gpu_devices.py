@@ -57,7 +57,9 @@ def has_cuda() -> bool:
         return False
     folder = tempfile.mkdtemp(prefix="cuda_on_cpu_")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    header = shutil.copy(FOLDER / "kernels.h", folder)
+    for each in FOLDER.glob("*.h"):
+        shutil.copy(each, folder)
+    header = f"{folder}/kernels.h"
     # Each kernel includes the header: precompiled, it is half of the time of a kernel less.
     subprocess.run(
         ["g++", *KERNEL_FLAGS, "-w", "-x", "c++-header", "-o", f"{header}.gch", header], check=True

@@ -10,6 +10,25 @@
 
 namespace loopsmith::dependence {
 
+/// The operands of a binary operation.
+struct Operands {
+  Expr a, b;
+};
+
+/// Those of an operation of type T; nullopt for other expressions.
+template <class T>
+std::optional<Operands> operands_of(const Expr& expr) {
+  const auto* node = expr.as<T>();
+  if (!node) return std::nullopt;
+  return Operands{node->a, node->b};
+}
+
+/// True for `likely(...)`, which is worth its argument.
+inline bool is_likely(const Expr& expr) {
+  const auto* call = expr.as<Call>();
+  return call && call->op == op("likely");
+}
+
 /// Makes the symbols of a program while it reads expressions.
 class Linearizer {
  public:

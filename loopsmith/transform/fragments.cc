@@ -13,6 +13,7 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
+#include "loopsmith/transform/tensor_core_calls.h"
 #include "loopsmith/transform/thread_axes.h"
 #include "loopsmith/transform/warp_instruction.h"
 
@@ -316,11 +317,7 @@ class RegisterAllocator {
     own.back() = int_imm(own.back().dtype(), wanted.from * together);
     const Expr target = call(op("address_of"), {load(into.buffer, own)});
     const Expr row = call(op("address_of"), {make(std::move(from))});
-    const Expr zero = int_imm(i32, 0);
-    return make(Evaluate{
-        .value = call(into.buffer->dtype, op("ptx_ldmatrix"),
-                      {int_imm(boolean, wanted.is_transposed ? 1 : 0), int_imm(i32, wanted.count),
-                       string_imm(".b16"), target, zero, row, zero})});
+    return matrix_load(into.buffer->dtype, wanted.count, wanted.is_transposed, target, row);
   }
 
   static Expr offset_in(const Buffer& buffer, const std::vector<Expr>& indices) {
@@ -388,15 +385,11 @@ class RegisterAllocator {
           indices.back() = int_imm(indices.back().dtype(), number);
           return call(op("address_of"), {load(registers_.at(&tile), indices)});
         };
-        const Expr zero = int_imm(i32, 0);
-        products.push_back(make(Evaluate{
-            .value = call(
-                sum, op("ptx_mma"),
-                {string_imm(parts == 2 ? "m16n8k8" : "m16n8k16"), string_imm("row"),
-                 string_imm("col"), string_imm(operand_name(type)), string_imm(operand_name(type)),
-                 string_imm(ptx_name(sum)), address(*operands[0]->buffer, of_operand[0], part * 4),
-                 zero, address(*operands[1]->buffer, of_operand[1], half * 4 + part * 2), zero,
-                 address(*store.buffer, results, half * 4), zero, int_imm(boolean, 0)})}));
+        products.push_back(matrix_product(
+            {.shape = parts == 2 ? "m16n8k8" : "m16n8k16", .operands = type, .results = sum},
+            address(*operands[0]->buffer, of_operand[0], part * 4),
+            address(*operands[1]->buffer, of_operand[1], half * 4 + part * 2),
+            address(*store.buffer, results, half * 4)));
       }
     }
     return seq(std::move(products));
@@ -442,15 +435,14 @@ class RegisterAllocator {
         call(op("address_of"),
              {load(registers_.at(store.buffer.get()), element(store.indices, r, int_imm(i32, 0)))});
     const DataType type = operands[0]->buffer->dtype, sum = store.buffer->dtype;
-    const Expr zero = int_imm(i32, 0);
     const std::string shape = fmt::format("m64n{}k{}", *as_int(marked.loops[0]->extent) * 2,
                                           *as_int(marked.loops[1]->extent));
-    return make(Evaluate{
-        .value = call(sum, op("ptx_mma"),
-                      {string_imm(shape), string_imm(has_steps_last[0] ? "row" : "col"),
-                       string_imm(has_steps_last[1] ? "col" : "row"), string_imm(ptx_name(type)),
-                       string_imm(ptx_name(type)), string_imm(ptx_name(sum)), addresses[0], zero,
-                       addresses[1], zero, results, zero, int_imm(boolean, 0)})});
+    return matrix_product({.shape = shape,
+                           .operands = type,
+                           .results = sum,
+                           .left_is_row_major = has_steps_last[0],
+                           .right_is_column_major = has_steps_last[1]},
+                          addresses[0], addresses[1], results);
   }
 
   /// True of the right operand: thread 4 has the first element of the second row of the results.
@@ -472,14 +464,6 @@ class RegisterAllocator {
             mark.span,
             "wgmma: four warps one after another need rows of the left operand one after another");
     return analyzer_.simplify(floordiv(row, 64) * 64);
-  }
-
-  static std::string operand_name(DataType type) { return type == f32 ? "tf32" : ptx_name(type); }
-  static std::string ptx_name(DataType type) {
-    if (type == f16) return "fp16";
-    if (type == bf16) return "bf16";
-    if (type == i8) return "int8";
-    return type == i32 ? "int32" : "fp32";
   }
 
   Ptr<Var> thread_;

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdlib>
 #include <deque>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,18 @@
 #include "loopsmith/runtime/thread_pool.h"
 
 namespace loopsmith::testing {
+
+/// base, base + stride, ...: so many lanes.
+inline Expr ramp(const Expr& base, int stride, int lanes) {
+  return make(Ramp{.base = base, .stride = stride, .lanes = lanes});
+}
+
+/// 1, 2, 3, ...
+inline std::vector<float> counted(int count) {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  std::iota(values.begin(), values.end(), 1.F);
+  return values;
+}
 
 /// A context whose memory is counted, and may be made to run out.
 struct CountingContext : ls_context {

@@ -4,9 +4,11 @@ from __future__ import annotations
 import gc
 import os
 import subprocess
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
+import loopsmith.compat
 import pytest
 from hypothesis import settings
 
@@ -32,6 +34,17 @@ def run(*command: str | Path, cwd: Path = ROOT, **variables: str) -> str:
     )
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}"
     return done.stdout
+
+
+@pytest.fixture
+def tvm() -> Iterator[Any]:
+    """Return the names of another compiler, which are there while a test runs."""
+    was_there = loopsmith.compat.install()
+    import tvm as module
+
+    yield module
+    if not was_there:
+        loopsmith.compat.uninstall()
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +15,6 @@ import numpy as np
 import pytest
 
 import loopsmith as ls
-
-
-@pytest.fixture
-def tvm() -> Iterator[Any]:
-    was_there = loopsmith.compat.install()
-    import tvm as module
-
-    yield module
-    if not was_there:
-        loopsmith.compat.uninstall()
 
 
 def executed(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -3,22 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import loopsmith.compat
 import pytest
 
 from loopsmith.script import tir as T
-
-
-@pytest.fixture
-def tvm() -> Iterator[Any]:
-    loopsmith.compat.install()
-    import tvm
-
-    yield tvm
-    loopsmith.compat.uninstall()
 
 
 @T.prim_func

@@ -5,23 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import loopsmith.compat
 import numpy as np
 import pytest
-
-
-@pytest.fixture
-def tvm() -> Iterator[Any]:
-    was_there = loopsmith.compat.install()
-    import tvm as module
-
-    yield module
-    if not was_there:
-        loopsmith.compat.uninstall()
 
 
 def add_one(tvm: Any, size: int = 1024) -> Any:

@@ -6,26 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import loopsmith.compat
 import numpy as np
 import pytest
 
 import loopsmith as ls
 
 SCALE = 3
-
-
-@pytest.fixture
-def tvm() -> Iterator[Any]:
-    was_there = loopsmith.compat.install()
-    import tvm as module
-
-    yield module
-    if not was_there:
-        loopsmith.compat.uninstall()
 
 
 def test_an_outer_product_is_loops(tvm: Any) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import loopsmith.compat
@@ -11,16 +10,6 @@ import numpy as np
 import pytest
 
 import loopsmith as ls
-
-
-@pytest.fixture
-def tvm() -> Iterator[Any]:
-    was_there = loopsmith.compat.install()
-    import tvm as module
-
-    yield module
-    if not was_there:
-        loopsmith.compat.uninstall()
 
 
 def test_classes_have_their_own_attributes_again(tvm: Any) -> None:

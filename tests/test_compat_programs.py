@@ -27,7 +27,7 @@ TESTS = Path(__file__).parent / "compat_tests"
 # Programs whose last schedule may be refused, as the document's own result is wrong or unsaid.
 MAY_BE_REFUSED = {
     "te_bind": "a reduction bound over thread blocks",
-    "te_set_store_predicate": "a predicate over a thread that nobody launches",
+    "te_set_store_predicate": "a predicate over a thread that is not launched",
 }
 
 

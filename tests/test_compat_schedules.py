@@ -3,21 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import loopsmith.compat
 import pytest
-
-
-@pytest.fixture
-def tvm() -> Iterator[Any]:
-    was_there = loopsmith.compat.install()
-    import tvm as module
-
-    yield module
-    if not was_there:
-        loopsmith.compat.uninstall()
 
 
 def two_steps() -> Any:

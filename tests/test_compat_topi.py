@@ -3,24 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import loopsmith.compat
 import numpy as np
 import pytest
 
 import loopsmith as ls
-
-
-@pytest.fixture
-def tvm() -> Iterator[Any]:
-    was_there = loopsmith.compat.install()
-    import tvm as module
-
-    yield module
-    if not was_there:
-        loopsmith.compat.uninstall()
 
 
 def computed(tvm: Any, operator: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:

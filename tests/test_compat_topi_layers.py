@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import loopsmith.compat
 import numpy as np
 import pytest
 
@@ -16,16 +15,6 @@ RNG = np.random.default_rng(3)
 X = RNG.standard_normal((3, 4, 6)).astype("float32")
 IMAGES = RNG.standard_normal((2, 4, 6, 8)).astype("float32")
 SORTED = np.sort(RNG.standard_normal(9).astype("float32"))
-
-
-@pytest.fixture
-def tvm() -> Iterator[Any]:
-    was_there = loopsmith.compat.install()
-    import tvm as module
-
-    yield module
-    if not was_there:
-        loopsmith.compat.uninstall()
 
 
 def computed(tvm: Any, operator: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:

@@ -25,15 +25,11 @@ class KnownFacts {
                         std::shared_ptr<const NestDependences> facts);
   bool has_dependences() const { return !nests_.empty(); }
 
-  /// How often nests were analysed so far: what is known of them is not looked for again.
-  std::uint32_t analyses() const { return analyses_; }
-  void count_analysis() { ++analyses_; }
-
-  /// True when iterations of a loop that runs them at once were found to be independent.
+  /// True when iterations of a loop that runs them concurrently were found to be independent.
   bool has_independent_iterations(LoopRV loop) const;
   void set_independent_iterations(LoopRV loop, bool are_independent);
 
-  /// Forgets all but how often nests were analysed.
+  /// Forgets all of it.
   void clear();
 
  private:
@@ -45,7 +41,6 @@ class KnownFacts {
   };
 
   std::vector<Nest> nests_;
-  std::uint32_t analyses_ = 0;
   std::vector<std::uint32_t> independent_loops_;  ///< By the numbers of their handles.
 };
 

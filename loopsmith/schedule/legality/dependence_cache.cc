@@ -62,7 +62,6 @@ std::optional<CarriedDependences> cached_answer(const Schedule& schedule, NodeId
 
 void cache_answer(const Schedule& schedule, NodeId nest, const Dependences& dependences,
                   const CachedAnswer& answer) {
-  schedule.known_facts().count_analysis();
   NestDependences facts;
   if (const auto known = schedule.known_facts().dependences(schedule, nest)) facts = *known;
   facts.distances = dependences.distances();

@@ -57,6 +57,7 @@ def test_statements_that_last_to_the_end_of_their_scope() -> None:
             T.func_name("main")
             n = T.arg("n", T.int32())
             A = T.arg("A", T.Buffer((4,), "float32"))
+            IRBuilder.name_many(["size", "result"], [n, A])
             with T.decl_buffer((4,), "float32") as S_:
                 IRBuilder.name("scratch", S_)
                 with T.LetStmt(n * 2) as twice:
@@ -71,8 +72,7 @@ def test_statements_that_last_to_the_end_of_their_scope() -> None:
                 with T.Assert(n >= 0, "n is negative"):
                     T.evaluate(0)
     text = ib.get().script()
-    assert "scratch" in text
-    assert "twice" in text
+    assert all(name in text for name in ("size", "result", "scratch", "twice"))
     assert 'T.serial(4, annotations={"key": 1})' in text
     for n_value, expected in ((5, 11), (1, 4)):
         out = np.zeros(4, np.float32)

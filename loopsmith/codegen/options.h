@@ -2,6 +2,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace loopsmith {
 
@@ -17,6 +18,22 @@ struct FloatOptions {
   bool no_denormals = false;     ///< Denormal numbers may count as zero.
 
   bool operator==(const FloatOptions&) const = default;
+};
+
+/// An option by its name.
+struct FloatOption {
+  std::string_view name;
+  bool FloatOptions::* member;
+};
+inline constexpr FloatOption float_options[] = {
+    {"contract", &FloatOptions::contract},
+    {"reassociate", &FloatOptions::reassociate},
+    {"no_nans", &FloatOptions::no_nans},
+    {"no_infs", &FloatOptions::no_infs},
+    {"no_signed_zeros", &FloatOptions::no_signed_zeros},
+    {"reciprocal", &FloatOptions::reciprocal},
+    {"approximate", &FloatOptions::approximate},
+    {"no_denormals", &FloatOptions::no_denormals},
 };
 
 /// Allows what `names` say, by the names of FloatOptions' members; `all` stands for each of them.

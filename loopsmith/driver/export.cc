@@ -25,19 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct FloatName {
-  const char* name;
-  bool FloatOptions::* member;
-};
-constexpr FloatName float_names[] = {{"contract", &FloatOptions::contract},
-                                     {"reassociate", &FloatOptions::reassociate},
-                                     {"no_nans", &FloatOptions::no_nans},
-                                     {"no_infs", &FloatOptions::no_infs},
-                                     {"no_signed_zeros", &FloatOptions::no_signed_zeros},
-                                     {"reciprocal", &FloatOptions::reciprocal},
-                                     {"approximate", &FloatOptions::approximate},
-                                     {"no_denormals", &FloatOptions::no_denormals}};
-
 /// Before the numbers of helpers in the text of a request.
 constexpr std::string_view helper_prefix = "helper.";
 
@@ -203,8 +190,8 @@ std::string request_text(const CodeRequest& request) {
     add(fmt::format("{}{:06}", helper_prefix, i), request.helpers[i]);
   }
   module.attrs = module.attrs.with("target", string_imm(request.target.text()));
-  for (const FloatName& choice : float_names) {
-    module.attrs = module.attrs.with(choice.name, Expr(request.floats.*choice.member));
+  for (const FloatOption& option : float_options) {
+    module.attrs = module.attrs.with(std::string(option.name), Expr(request.floats.*option.member));
   }
   return to_json(make(std::move(module)));
 }
@@ -217,8 +204,8 @@ CodeRequest parse_request(std::string_view text) {
     const bool is_helper = module->names[i]->name_hint.starts_with(helper_prefix);
     (is_helper ? request.helpers : request.functions).push_back(module->functions[i]);
   }
-  for (const FloatName& choice : float_names) {
-    request.floats.*choice.member = module->attrs.get_int(choice.name, 0) != 0;
+  for (const FloatOption& option : float_options) {
+    request.floats.*option.member = module->attrs.get_int(option.name, 0) != 0;
   }
   return request;
 }

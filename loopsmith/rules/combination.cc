@@ -70,13 +70,14 @@ Expr Combination::source_at(const Substitution& values, const Expr& mask) const 
   return allowed.defined() ? if_then_else(allowed, value, neutral()) : value;
 }
 
+GuardedUpdate guarded_update(const Nest& nest) {
+  const auto* guard = nest.body.as<IfThenElse>();
+  if (!guard || guard->else_case) return {Expr(), nest.body};
+  return {guard->condition, guard->then_case};
+}
+
 std::optional<Combination> combination_of(const Nest& nest) {
-  Expr condition;
-  Stmt update = nest.body;
-  if (const auto* guard = update.as<IfThenElse>(); guard && !guard->else_case) {
-    condition = guard->condition;
-    update = guard->then_case;
-  }
+  const auto [condition, update] = guarded_update(nest);
   const auto* store = update.as<BufferStore>();
   const auto* init = nest.init.as<BufferStore>();
   if (!store || !init || !init->buffer.same_as(store->buffer)) return std::nullopt;

@@ -26,6 +26,13 @@ struct Combination {
   Expr source_at(const Substitution& values, const Expr& mask) const;
 };
 
+/// The update of a nest, and the condition under which it takes place; null: always.
+struct GuardedUpdate {
+  Expr condition;
+  Stmt update;
+};
+GuardedUpdate guarded_update(const Nest& nest);
+
 /// What a nest with an init reduces by, if it is one of these.
 std::optional<Combination> combination_of(const Nest& nest);
 

@@ -58,13 +58,13 @@ Expr number_of_points(const std::vector<Axis>& axes) {
   return number_of_points(extents);
 }
 
-Stmt fused_loop(const std::vector<Axis>& axes, ForKind kind, Substitution values,
-                const std::function<Stmt(const Substitution&)>& body) {
-  if (axes.empty()) return body(values);
+Stmt fused_parallel_loop(const std::vector<Axis>& axes,
+                         const std::function<Stmt(const Substitution&)>& body) {
+  if (axes.empty()) return body({});
   std::string name = axes[0].var->name;
   for (const Axis& axis : axes | std::views::drop(1)) name += "_" + axis.var->name;
-  return loop(name, number_of_points(axes), kind,
-              [&](const Expr& number) { return body(values_of(axes, number, values)); });
+  return loop(name, number_of_points(axes), ForKind::parallel,
+              [&](const Expr& number) { return body(values_of(axes, number, {})); });
 }
 
 Substitution values_of(const std::vector<Axis>& axes, const Expr& number, Substitution values) {

@@ -29,9 +29,10 @@ Stmt loops_over(const std::vector<Axis>& axes, Substitution values,
 Expr number_of_points(std::span<const Expr> extents);
 Expr number_of_points(const std::vector<Axis>& axes);
 
-/// One loop over all points of `axes`; each axis' value comes from the loop variable by division.
-Stmt fused_loop(const std::vector<Axis>& axes, ForKind kind, Substitution values,
-                const std::function<Stmt(const Substitution&)>& body);
+/// One parallel loop over all points of `axes`; each axis' value comes from the loop variable by
+/// division.
+Stmt fused_parallel_loop(const std::vector<Axis>& axes,
+                         const std::function<Stmt(const Substitution&)>& body);
 
 /// Puts the values of `axes` into `values` that point `number` has, counted with the last axis
 /// fastest.

@@ -37,7 +37,7 @@ Stmt one_by_one(const Nest& nest, const std::optional<RowReduction>& by_row,
   const std::size_t prefix = parallel_prefix(spatial, machine);
   const std::vector<Axis> threads(spatial.begin(),
                                   spatial.begin() + static_cast<std::ptrdiff_t>(prefix));
-  return fused_loop(threads, ForKind::parallel, {}, [&](const Substitution& outside) {
+  return fused_parallel_loop(threads, [&](const Substitution& outside) {
     return loops_over(drop(spatial, prefix), outside, [&](const Substitution& all) {
       if (by_row) return row_reduction(*by_row, lanes_of(nest, machine), all);
       return seq({at(nest.init, all),

@@ -50,7 +50,7 @@ Stmt PackedLoops::run() {
   std::vector<Axis> tasks = outer_;
   tasks.push_back(parts_of(form_.row_axis, items, grid_.rows));
   tasks.push_back(parts_of(form_.vector_axis, panels, grid_.columns));
-  return fused_loop(tasks, ForKind::parallel, {}, [&](const Substitution& values) {
+  return fused_parallel_loop(tasks, [&](const Substitution& values) {
     const Expr& row = values.at(tasks[tasks.size() - 2].var);
     const Expr& column = values.at(tasks.back().var);
     return task(values, section_of(items, grid_.rows, row),

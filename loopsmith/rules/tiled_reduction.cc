@@ -41,11 +41,11 @@ class Tiling {
     std::vector<Axis> points = outer_;
     const Ptr<Var> position = var(vector_axis_.var->name + "_o", vector_axis_.extent.dtype());
     points.push_back({position, zero_of(position->dtype), whole, false});
-    const Stmt main = fused_loop(points, ForKind::parallel, {}, [&](const Substitution& values) {
+    const Stmt main = fused_parallel_loop(points, [&](const Substitution& values) {
       return tile(values, nullptr, values.at(position) * index(tile_.width()), tile_.vectors,
                   false);
     });
-    const Stmt rest = fused_loop(outer_, ForKind::parallel, {}, [&](const Substitution& values) {
+    const Stmt rest = fused_parallel_loop(outer_, [&](const Substitution& values) {
       return last_columns(whole * index(tile_.width()),
                           [&](const Expr& begin, std::int64_t vectors, bool masked) {
                             return tile(values, nullptr, begin, vectors, masked);
@@ -61,7 +61,7 @@ class Tiling {
     std::vector<Axis> tasks = outer_;
     const Ptr<Var> piece = var(row_axis_->var->name + "_p", tiles.dtype());
     tasks.push_back({piece, zero_of(tiles.dtype()), pieces, false});
-    return fused_loop(tasks, ForKind::parallel, {}, [&](const Substitution& values) {
+    return fused_parallel_loop(tasks, [&](const Substitution& values) {
       const Expr first = values.at(piece) * size;
       const Expr count = exact ? size : max(zero_of(tiles.dtype()), min(size, tiles - first));
       return each_column_block([&](const Expr& begin, std::int64_t vectors, bool masked) {

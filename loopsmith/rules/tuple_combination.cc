@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/rules/combination.h"
 #include "loopsmith/transform/reduction_op.h"
 
 namespace loopsmith {
@@ -48,7 +49,7 @@ std::optional<StepAndJoin> step_and_join_of(const KnownReduction& reduction, con
     if (!counts) return std::nullopt;
     return StepAndJoin{reduction.reducer, &reducer_named(extreme->by_index)};
   }
-  // Where indices rise from the one at the start, who came first has the smaller one.
+  // Where indices rise from the one at the start, the first has the smaller one.
   const std::int64_t* start = as_int(reduction.init[0]);
   const std::int64_t* least = counts ? as_int(nest.reduction()[0].min) : nullptr;
   const bool rises = start && least && *start <= *least;
@@ -123,12 +124,7 @@ Stmt store_combined(const std::vector<Ptr<Buffer>>& buffers, const std::vector<E
 }
 
 std::optional<TupleCombination> tuple_combination_of(const Nest& nest) {
-  Expr condition;
-  Stmt update = nest.body;
-  if (const auto* guard = update.as<IfThenElse>(); guard && !guard->else_case) {
-    condition = guard->condition;
-    update = guard->then_case;
-  }
+  const auto [condition, update] = guarded_update(nest);
   const auto reduction =
       reduction_of(*make(Block{.name_hint = nest.name, .init = nest.init, .body = update}));
   if (!reduction || !may_be_partial(*reduction)) return {};

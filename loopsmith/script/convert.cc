@@ -167,9 +167,9 @@ std::vector<ScriptValue> Lowering::items_or_one(const ScriptValue& value) {
   return is_list ? items(value, "list") : std::vector{value};
 }
 
-std::vector<Expr> Lowering::exprs(const ScriptValue& list, DataType like) {
+std::vector<Expr> Lowering::exprs(const ScriptValue& list) {
   std::vector<Expr> result;
-  for (const ScriptValue& item : items_or_one(list)) result.push_back(expr(item, like));
+  for (const ScriptValue& item : items_or_one(list)) result.push_back(expr(item));
   return result;
 }
 

@@ -94,7 +94,7 @@ class Lowering {
   Expr expr(const ScriptValue& value, DataType like = void_type);
   /// Values as expressions; numbers take the type of the first that is an expression.
   std::vector<Expr> matched(std::vector<ScriptValue> values);
-  std::vector<Expr> exprs(const ScriptValue& list, DataType like = void_type);
+  std::vector<Expr> exprs(const ScriptValue& list);
   std::vector<ScriptValue> items(const ScriptValue& value, std::string_view what);
   /// A list, or one value as a list of it.
   std::vector<ScriptValue> items_or_one(const ScriptValue& value);
@@ -109,7 +109,7 @@ class Lowering {
   std::vector<Expr> access_indices(const ScriptValue::Access& access);
   Expr load(const ScriptValue::Access& access);
   void store(const ScriptValue::Access& access, const ScriptValue& value, const Expr& predicate);
-  /// What a definition means that nobody names.
+  /// What a definition without a name means.
   ScriptValue named(const ScriptValue& value);
   std::string describe(const ScriptValue& value);
   /// The size of that name: a variable that exists, or a new one of the function.
@@ -118,7 +118,8 @@ class Lowering {
   /// what it defines is called as the target of the assignment that is read.
   ScriptValue call_from_python(const ScriptValue& function, std::vector<ScriptValue> positional,
                                std::vector<std::pair<std::string, ScriptValue>> named);
-  /// Who reads a function and waits for Python to evaluate a piece of it; null where nobody does.
+  /// The lowering that waits for Python to evaluate a piece of its function; null where there is
+  /// none.
   static Lowering* waiting();
   /// Makes another one that; gives the one before.
   static Lowering* set_waiting(Lowering* reader);

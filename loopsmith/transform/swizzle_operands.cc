@@ -19,22 +19,6 @@ namespace {
 constexpr std::int64_t columns_of_row = 64, columns_of_part = 8, rows_in_turn = 8;
 constexpr std::int64_t bytes_in_turn = 1024;
 
-/// The buffers that `ptx_mma` of four warps reads.
-std::vector<Ptr<Buffer>> operands_in(const Stmt& body) {
-  std::vector<Ptr<Buffer>> found;
-  pre_order_visit(body, [&](const Ref& ref) {
-    const auto* call = ref.as<Call>();
-    if (!call || !multiplies_in_warpgroups(*call)) return true;
-    for (const std::size_t operand : {6, 8}) {
-      const auto* address = call->args[operand].as<Call>();
-      const auto* load = address ? address->args[0].as<BufferLoad>() : nullptr;
-      if (load) found.push_back(load->buffer);
-    }
-    return true;
-  });
-  return found;
-}
-
 class OperandSwizzler {
  public:
   explicit OperandSwizzler(const std::vector<Ptr<Buffer>>& operands) {
@@ -132,7 +116,7 @@ class OperandSwizzler {
 }  // namespace
 
 Ptr<PrimFunc> swizzle_operands(const Ptr<PrimFunc>& func) {
-  const std::vector<Ptr<Buffer>> operands = operands_in(func->body);
+  const std::vector<Ptr<Buffer>> operands = operands_of_warpgroups(func->body);
   return operands.empty() ? func : OperandSwizzler(operands).run(func);
 }
 

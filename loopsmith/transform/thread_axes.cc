@@ -67,6 +67,21 @@ bool multiplies_in_warpgroups(const Call& call) {
   return shape && shape->value.starts_with("m64") && call.args.size() > 10;
 }
 
+std::vector<Ptr<Buffer>> operands_of_warpgroups(const Stmt& body) {
+  std::vector<Ptr<Buffer>> found;
+  pre_order_visit(body, [&](const Ref& ref) {
+    const auto* call = ref.as<Call>();
+    if (!call || !multiplies_in_warpgroups(*call)) return true;
+    for (const std::size_t operand : {6, 8}) {
+      const auto* address = call->args[operand].as<Call>();
+      const auto* load = address ? address->args[0].as<BufferLoad>() : nullptr;
+      if (load) found.push_back(load->buffer);
+    }
+    return false;
+  });
+  return found;
+}
+
 Ptr<Var> with_scope(const Var& pointer, MemoryScope scope) {
   Var copy = pointer;
   PointerType type = *pointer.pointer;

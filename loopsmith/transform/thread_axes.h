@@ -28,6 +28,8 @@ bool has_barrier(const Stmt& stmt);
 
 /// True of a product that four warps do together, `ptx_mma` of shape m64n...
 bool multiplies_in_warpgroups(const Call& call);
+/// The buffers that such products in `body` read.
+std::vector<Ptr<Buffer>> operands_of_warpgroups(const Stmt& body);
 
 /// A pointer to memory of another scope.
 Ptr<Var> with_scope(const Var& pointer, MemoryScope scope);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What kernels do and other functions do not: memory of threads, barriers, updates in one step.
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include "loopsmith/arith/analyzer.h"
@@ -51,21 +50,13 @@ void CWriter::refuse_on_device(const Object& node, std::string_view what,
 }
 
 void CWriter::begin_kernel(const Stmt& body) {
-  std::unordered_set<const Object*> multiplied;
-  pre_order_visit(body, [&](const Ref& ref) {
-    const auto* call = ref.as<Call>();
-    if (!call || !multiplies_in_warpgroups(*call)) return true;
-    for (const std::size_t operand : {6, 8}) {
-      const auto* address = call->args[operand].as<Call>();
-      const auto* element = address ? address->args[0].as<BufferLoad>() : nullptr;
-      if (element) multiplied.insert(element->buffer->data.get());
-    }
-    return false;
-  });
+  const std::vector<Ptr<Buffer>> operands = operands_of_warpgroups(body);
   pre_order_visit(body, [&](const Ref& ref) {
     const auto* store = ref.as<BufferStore>();
     stores_operands_ =
-        stores_operands_ || (store && multiplied.contains(store->buffer->data.get()));
+        stores_operands_ || (store && std::ranges::any_of(operands, [&](const auto& each) {
+                               return each->data.same_as(store->buffer->data);
+                             }));
     return !stores_operands_;
   });
 }

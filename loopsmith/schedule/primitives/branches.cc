@@ -102,10 +102,7 @@ Handles<LoopRV> commit_hoist_if(Schedule& schedule, BranchPlan&& plan) {
   first.body = branch.then_case;
   branch.then_case = make(std::move(first));
   schedule.replace(node, make(std::move(branch)), renewed);
-  Handles<LoopRV> made;
-  for (const Ptr<Var>& variable : variables)
-    made.push_back(loop_of_var(schedule, function, variable));
-  return made;
+  return loops_of_vars(schedule, function, variables);
 }
 
 }  // namespace loopsmith

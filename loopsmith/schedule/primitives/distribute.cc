@@ -197,10 +197,7 @@ Handles<LoopRV> commit_distribute(Schedule& schedule, DistributePlan&& plan) {
     first = end;
   }
   schedule.replace(top, seq(std::move(nests)), renewed);
-  Handles<LoopRV> made;
-  for (const Ptr<Var>& variable : variables)
-    made.push_back(loop_of_var(schedule, function, variable));
-  return made;
+  return loops_of_vars(schedule, function, variables);
 }
 
 }  // namespace loopsmith

@@ -82,10 +82,7 @@ Handles<LoopRV> cut_into_parts(Schedule& schedule, const ParallelScanPlan& plan)
   if (is_known_around) {
     for (const Ptr<Buffer>& buffer : made.buffers) allocate_in(schedule, block, buffer);
   }
-  Handles<LoopRV> loops;
-  for (const Ptr<Var>& variable : made.loops)
-    loops.push_back(loop_of_var(schedule, function, variable));
-  return loops;
+  return loops_of_vars(schedule, function, made.loops);
 }
 
 Planned<ParallelScanPlan> plan_parallel_scan(const Schedule& schedule,

@@ -392,10 +392,7 @@ Handles<LoopRV> commit_peel(Schedule& schedule, PeelPlan&& plan) {
   schedule.replace(node, seq(std::move(parts)), renewed);
   for (const Ptr<Buffer>& copy : copies) allocate_in(schedule, *outer, copy);
   if (reads_results && outer) update_regions_around(schedule, *outer);
-  Handles<LoopRV> made;
-  for (const Ptr<Var>& variable : variables)
-    made.push_back(loop_of_var(schedule, function, variable));
-  return made;
+  return loops_of_vars(schedule, function, variables);
 }
 
 }  // namespace loopsmith

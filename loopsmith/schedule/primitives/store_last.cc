@@ -176,9 +176,7 @@ Handles<LoopRV> commit_store_last(Schedule& schedule, StoreLastPlan&& plan) {
     }
   }
   schedule.replace(node, std::move(made));
-  Handles<LoopRV> loops;
-  for (const Ptr<Var>& each : variables) loops.push_back(loop_of_var(schedule, function, each));
-  return loops;
+  return loops_of_vars(schedule, function, variables);
 }
 
 }  // namespace loopsmith

@@ -115,10 +115,7 @@ Handles<LoopRV> commit_version_loop(Schedule& schedule, VersionLoopPlan&& plan) 
   schedule.replace(node, make(IfThenElse{.condition = std::move(plan.condition),
                                          .then_case = make(For(loop)),
                                          .else_case = make(std::move(other))}));
-  Handles<LoopRV> made;
-  for (const Ptr<Var>& variable : variables)
-    made.push_back(loop_of_var(schedule, function, variable));
-  return made;
+  return loops_of_vars(schedule, function, variables);
 }
 
 }  // namespace loopsmith

@@ -67,6 +67,15 @@ LoopRV loop_of_var(const Schedule& schedule, std::uint32_t function, const Ptr<V
       named, [&](LoopRV loop) { return schedule.get(loop).loop_var.same_as(variable); });
 }
 
+Handles<LoopRV> loops_of_vars(const Schedule& schedule, std::uint32_t function,
+                              std::span<const Ptr<Var>> variables) {
+  Handles<LoopRV> loops;
+  for (const Ptr<Var>& variable : variables) {
+    loops.push_back(loop_of_var(schedule, function, variable));
+  }
+  return loops;
+}
+
 std::optional<BlockRV> block_around(const Schedule& schedule, NodeId node) {
   const NodeId scope = scope_of(schedule, node);
   return is_block(schedule, scope) ? std::optional(schedule.block_at(scope)) : std::nullopt;

@@ -2,6 +2,7 @@
 // Questions about a scheduled program that many primitives ask.
 #pragma once
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "loopsmith/schedule/schedule.h"
@@ -13,6 +14,9 @@ Handles<LoopRV> loops_around(const Schedule& schedule, NodeId node);
 
 /// The loop over that variable, which there is.
 LoopRV loop_of_var(const Schedule& schedule, std::uint32_t function, const Ptr<Var>& variable);
+/// The loops over these variables, in their order.
+Handles<LoopRV> loops_of_vars(const Schedule& schedule, std::uint32_t function,
+                              std::span<const Ptr<Var>> variables);
 
 /// The innermost block around a node; none at the top of a function without a root block.
 std::optional<BlockRV> block_around(const Schedule& schedule, NodeId node);

@@ -42,7 +42,7 @@ def written(schedule: TeSchedule, args: Sequence[Any] | None, binds: Mapping[Any
     history = sch.history()
     first = history[0].before if history else sch.mod
     before = first if isinstance(first, PrimFunc) else first["main"]
-    start = None if _is_function_of(before, schedule, args) else before.script()
+    start = None if _is_function_of(before, args) else before.script()
     lines = tuple(sch.trace.as_python())
     intrinsics = tuple(_own_intrinsics(sch))
     result = Written(start, intrinsics, lines)
@@ -51,7 +51,7 @@ def written(schedule: TeSchedule, args: Sequence[Any] | None, binds: Mapping[Any
     return result
 
 
-def _is_function_of(before: PrimFunc, schedule: TeSchedule, args: Sequence[Any] | None) -> bool:
+def _is_function_of(before: PrimFunc, args: Sequence[Any] | None) -> bool:
     """Whether `create_prim_func` of the arguments gives the function."""
     if args is None:
         return False

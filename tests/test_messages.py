@@ -261,7 +261,7 @@ def test_a_folder_that_cannot_be_made_is_named(monkeypatch: pytest.MonkeyPatch, 
 
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="there is no gcc")
-def test_a_library_that_nobody_exported_is_refused(tmp_path: Path):
+def test_a_library_that_was_not_exported_is_refused(tmp_path: Path):
     exported = tmp_path / "exported.so"
     ls.build(STORE, name="f").export(str(exported))
     metadata = ls.load_module(str(exported)).source("metadata")
@@ -291,7 +291,7 @@ def test_a_library_that_nobody_exported_is_refused(tmp_path: Path):
 UNQUOTED = {
     # A rule gives up by it, and another one is asked.
     "block_is_product",
-    "powers_are_rounded",
+    "exponentials_are_rounded",
     "product_is_of_a_warp",
     # Reached from C++ alone: Python's functions do not allow the call.
     "handles_are_that_many",

@@ -3,9 +3,9 @@
 
 A block has 16 rows of the result for each of its warps, and goes over the keys in steps. Where
 a row's largest score has grown, what is added up so far is scaled down (`examples/cpu/attention.py`
-does the same on processors). Scores, powers and sums are fragments, elements of which lie in the
-registers of the warp's threads: a loop over the 32 threads may compute with them, if each thread
-uses those that it holds.
+does the same on processors). Scores, exponentials and sums are fragments, elements of which lie in
+the registers of the warp's threads: a loop over the 32 threads may compute with them, if each
+thread uses those that it holds.
 """
 
 from __future__ import annotations

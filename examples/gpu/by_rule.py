@@ -11,7 +11,7 @@ from loopsmith import te
 
 
 def softmax(rows: int = 64, columns: int = 256) -> Example:
-    """One kernel: the maximum, the powers and their sum stay in the block of a row."""
+    """One kernel: the maximum, the exponentials and their sum stay in the block of a row."""
     x = te.placeholder((rows, columns), name="X")
     operand = numbers(rows, columns)
     return Example(te.create_prim_func([x, te.nn.softmax(x)]), [operand], soft(operand))

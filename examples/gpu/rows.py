@@ -10,7 +10,7 @@ from loopsmith import te, tir
 
 
 def stages(rows: int, columns: int) -> tir.PrimFunc:
-    """Softmax in four stages: the largest element, powers, their sum, and the shares."""
+    """Softmax in four stages: the largest element, exponentials, their sum, and the shares."""
     x = te.placeholder((rows, columns), name="X")
     k, m = te.reduce_axis((0, columns), "k"), te.reduce_axis((0, columns), "m")
     top = te.compute((rows,), lambda i: te.max(x[i, k], axis=k), name="top")

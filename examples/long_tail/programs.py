@@ -71,7 +71,7 @@ def in_place(a: T.handle, b: T.handle):
 
 
 def mixed(sch: tir.Schedule) -> None:
-    """Bring the nest into normal form; then it splits and runs at once like any other."""
+    """Bring the nest into normal form; then it splits and runs concurrently like any other."""
     sch.normalize_nest("i")
     rows, columns = sch.get_loops("block1")
     _, lanes = sch.split(columns, [None, 64])
@@ -124,7 +124,7 @@ def side_by_side(sch: tir.Schedule, parts: tir.LoopRV, streams: int = 4) -> None
 
 
 def scan(sch: tir.Schedule) -> None:
-    """Cut a recurrence into parts that run at once, block by block."""
+    """Cut a recurrence into parts that run concurrently, block by block."""
     _, place = sch.split("i", [None, BLOCK])
     _, _, parts = sch.parallel_scan(place, length=PART)
     side_by_side(sch, parts)

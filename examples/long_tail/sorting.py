@@ -13,7 +13,7 @@ PROGRAMS: dict[str, Program] = {}
 
 
 def exchanges_at_once(sch: tir.Schedule) -> None:
-    """Exchange the pairs of a step in vectors; that no two pairs meet, the shifts hide.
+    """Exchange the pairs of a step in vectors; that no two pairs overlap, the shifts hide.
 
     The last five distances of each stage are known: 16, 8, 4, 2, and 1.
     """
@@ -193,7 +193,7 @@ def runs(given: list[Array]) -> list[Array]:
 
 
 def coded(sch: tir.Schedule) -> None:
-    """Count the runs by a scan; then write each where it belongs, in vectors: no two meet there."""
+    """Count the runs by a scan; then write each where it belongs, in vectors: none overlap."""
     sch.parallel_scan("i")
     chunks, places = sch.split("w", [None, 4096])
     sch.vectorize(places, assume_independent=True)

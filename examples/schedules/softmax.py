@@ -10,7 +10,7 @@ from loopsmith import te
 
 
 def softmax(rows: int, columns: int) -> tuple[te.Tensor, ...]:
-    """Return the input, the largest of each row, the powers, their sums, and the result."""
+    """Return the input, the largest of each row, the exponentials, their sums, and the result."""
     x = te.placeholder((rows, columns), "float32", name="x")
     k = te.reduce_axis((0, columns), name="k")
     l = te.reduce_axis((0, columns), name="l")  # noqa: E741

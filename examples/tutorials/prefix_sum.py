@@ -55,7 +55,7 @@ show("1 as it is written", sch)
 
 # %% [markdown]
 # ## 2. What is refused, and why
-# The refusal names two iterations and the element in which they meet.
+# The refusal names two iterations and the element that both access.
 
 # %%
 try:

@@ -8,7 +8,8 @@
 # %% [markdown]
 # # Softmax: several loops over one array, in one pass over memory
 #
-# A softmax reads each row three times: for its largest element, for the sum of the powers, and for
+# A softmax reads each row three times: for its largest element, for the sum of exponentials, and
+# for
 # the quotients. Written as five stages it goes through memory five times; scheduled by hand, a row
 # stays in the first cache from the first stage to the last.
 

@@ -53,7 +53,6 @@ class AttentionTiler {
     for (const BlockRV block : blocks) {
       share_out_stage(block, block == online.maxima || block == online.sums);
     }
-    require_no_obligations(schedule_, "attend");
     return true;
   }
 
@@ -85,7 +84,7 @@ class AttentionTiler {
           tile, std::bit_floor(static_cast<std::uint64_t>(extent(stages_.rows))));
       keys_ = std::min(tile, power_of_two(extent(stages_.keys) / 2, threads_of_axis, tile));
       const std::int64_t operands = rows_ * *width + keys_ * (*width + gap_of(bytes) + *columns);
-      // Scores and powers, parts of rows for each thread, and what is known of rows.
+      // Scores and exponentials, parts of rows for each thread, and what is known of rows.
       const std::int64_t made =
           made_by(schedule_, scores)->dtype.bytes() *
           (2 * rows_ * keys_ + 2 * threads_of_axis * threads_of_axis + 6 * rows_);
@@ -192,9 +191,11 @@ bool attend(Schedule& schedule, const Subject& subject, const RuleContext& conte
     const auto stages = attention_stages(schedule, mix);
     if (!stages) return false;
     // Tensor cores multiply faster than scores are kept in memory.
-    return multiplies_on_tensor_cores(schedule, *stages, context)
-               ? attend_on_tensor_cores(schedule, *stages, context)
-               : AttentionTiler(schedule, *stages, context).run();
+    const bool is_scheduled = multiplies_on_tensor_cores(schedule, *stages, context)
+                                  ? attend_on_tensor_cores(schedule, *stages, context)
+                                  : AttentionTiler(schedule, *stages, context).run();
+    if (is_scheduled) require_no_obligations(schedule, "attend");
+    return is_scheduled;
   });
 }
 

@@ -16,7 +16,6 @@
 #include "loopsmith/rules/gpu/nest_steps.h"
 #include "loopsmith/rules/gpu/online_attention.h"
 #include "loopsmith/rules/gpu/warp_tiling.h"
-#include "loopsmith/schedule/legality/obligations.h"
 #include "loopsmith/schedule/primitives/annotate.h"
 #include "loopsmith/schedule/primitives/block_regions.h"
 #include "loopsmith/schedule/primitives/cache_read.h"
@@ -63,7 +62,7 @@ class TensorCoreAttention {
     online_ = merge_stages(schedule_, stages_,
                            {.rows = {infer, warps_, fragment},
                             .keys = keys_,
-                            .rounds_powers = true,
+                            .rounds_exponentials = true,
                             .padding = AttentionPadding{warps_ * fragment, keys_, fragment}});
     compute_at(schedule_, scores, online_.step, /*preserve_unit_loops=*/true);
     const BlockRV parts[] = {part_of_threads(online_.maxima), part_of_threads(online_.sums)};
@@ -99,7 +98,6 @@ class TensorCoreAttention {
     for (const BlockRV block : of_tiles) share_out_tile(block);
     for (const BlockRV block : of_rows) bind(schedule_, own_loops(block).at(0), "threadIdx.x");
     copy_ahead(copies);
-    require_no_obligations(schedule_, "attend");
     return true;
   }
 
@@ -216,8 +214,8 @@ class TensorCoreAttention {
         memory_scope(*made_by(schedule_, block)) != MemoryScope::global) {
       return;
     }
-    const bool is_sum =
-        makes(block, stages_.scores) || makes(block, stages_.powers) || makes(block, stages_.mix);
+    const bool is_sum = makes(block, stages_.scores) || makes(block, stages_.exponentials) ||
+                        makes(block, stages_.mix);
     set_scope(schedule_, block, BufferSelector(0),
               block == *online_.rounded ? "wmma.matrix_a"
               : is_sum                  ? "wmma.accumulator"

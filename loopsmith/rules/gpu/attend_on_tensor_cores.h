@@ -11,8 +11,9 @@ bool multiplies_on_tensor_cores(const Schedule& schedule, const AttentionStages&
                                 const RuleContext& context);
 
 /// Attention of 16-bit numbers as one kernel, both of whose products are of tensor cores. Scores,
-/// powers and results of a warp stay in its registers. False, or a step is refused, where sizes are
-/// no whole tiles of 16.
+/// exponentials and results of a warp stay in its registers; what is no whole tile is padded.
+/// False, or a step is refused, where rows are too long for that or there are no loops to share
+/// out.
 bool attend_on_tensor_cores(Schedule& schedule, const AttentionStages& stages,
                             const RuleContext& context);
 

@@ -48,7 +48,7 @@ class StagePadding {
       of_scores.emplace_back(loop, padding_.columns);
     }
     pad_product(scores, of_scores);
-    for (const AttentionStage& stage : {stages_.maximum, stages_.powers, stages_.sum}) {
+    for (const AttentionStage& stage : {stages_.maximum, stages_.exponentials, stages_.sum}) {
       pad_rows(stage.block, rows_of(stage));
     }
     if (rounded) {
@@ -63,7 +63,7 @@ class StagePadding {
     pad_product(mix, of_mix);
     if (rounded) rounded = with_zeros(*rounded);
     for (const BlockRV copy : producers_of(schedule_, mix)) {
-      if (copy != rounded && copy != stages_.powers.block) move_ahead(copy);
+      if (copy != rounded && copy != stages_.exponentials.block) move_ahead(copy);
     }
   }
 
@@ -91,7 +91,7 @@ class StagePadding {
     compute_inline(schedule_, look_up(schedule_, consumers_of(schedule_, block)[0]));
   }
 
-  /// The block that makes of rounded powers, which it computes itself, those of whole tiles.
+  /// The block that makes of rounded exponentials, which it computes itself, those of whole tiles.
   BlockRV with_zeros(BlockRV rounded) {
     const BlockRV reader = consumers_of(schedule_, rounded)[0];
     if (reader == stages_.mix.block) return rounded;

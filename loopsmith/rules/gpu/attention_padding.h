@@ -11,7 +11,8 @@ struct AttentionPadding {
 
 /// Gives both products of attention whole tiles: operands are padded by zeros, on copies that are
 /// computed where they are read; rows that are added to what is between repeat others. `rounded`,
-/// what the second product reads of powers, is then what has zeros in the place of further keys.
+/// what the second product reads of exponentials, is then what has zeros in the place of further
+/// keys.
 void pad_stages(Schedule& schedule, const AttentionStages& stages, const AttentionPadding& padding,
                 std::optional<BlockRV>& rounded);
 

@@ -48,12 +48,12 @@ std::optional<std::vector<std::size_t>> loops_of_indices(const Schedule& schedul
   return found;
 }
 
-/// True when a block stores powers and nothing else: none is above 1 where the exponents are those
-/// that a maximum leaves.
-bool stores_power(const Schedule& schedule, BlockRV block) {
+/// True when a block stores exponentials and nothing else: none is above 1 where the exponents are
+/// those that a maximum leaves.
+bool stores_exponential(const Schedule& schedule, BlockRV block) {
   const auto* store = schedule.get(block).body.as<BufferStore>();
-  const auto* power = store ? store->value.as<Call>() : nullptr;
-  return power && (power->op == op("exp") || power->op == op("exp2"));
+  const auto* exponential = store ? store->value.as<Call>() : nullptr;
+  return exponential && (exponential->op == op("exp") || exponential->op == op("exp2"));
 }
 
 /// Computes elements where they are read, until a block reads what is reduced alone, or what
@@ -81,7 +81,7 @@ std::int64_t number_of_values(const Schedule& schedule, const AttentionStages& s
   const auto& reads = schedule.get(mix).reads;
   const auto is_value = [&](const Ptr<BufferRegion>& read) {
     return std::ranges::none_of(
-        std::initializer_list<BlockRV>{mix, stages.powers.block, stages.sum.block},
+        std::initializer_list<BlockRV>{mix, stages.exponentials.block, stages.sum.block},
         [&](BlockRV block) { return read->buffer.same_as(made_by(schedule, block)); });
   };
   return std::ranges::find_if(reads, is_value) - reads.begin();
@@ -108,13 +108,15 @@ std::vector<LoopRV> loops_longer_than_one(Schedule& schedule, BlockRV block, Loo
 
 std::optional<AttentionStages> attention_stages(Schedule& schedule, BlockRV mix) {
   inline_makers_of(schedule, look_up(schedule, mix), false);
-  const auto powers = makers(schedule, mix, false), sums = makers(schedule, mix, true);
-  if (powers.size() != 1 || sums.size() != 1 || !stores_power(schedule, powers[0])) return {};
+  const auto exponentials = makers(schedule, mix, false), sums = makers(schedule, mix, true);
+  if (exponentials.size() != 1 || sums.size() != 1 ||
+      !stores_exponential(schedule, exponentials[0]))
+    return {};
   const auto is_maximum = [&](BlockRV block) {
     const auto reduction = reduction_of(schedule.get(block));
     return reduction && reduction->reducer && reduction->reducer->name == "max";
   };
-  const auto maxima = makers(schedule, powers[0], true);
+  const auto maxima = makers(schedule, exponentials[0], true);
   const auto maximum = std::ranges::find_if(maxima, is_maximum);
   if (maximum == maxima.end()) return {};
   inline_makers_of(schedule, look_up(schedule, *maximum), true);
@@ -123,7 +125,7 @@ std::optional<AttentionStages> attention_stages(Schedule& schedule, BlockRV mix)
   const auto product = product_loops(schedule, scores[0]);
   if (!product) return {};
   const Ptr<Buffer>&of_scores = made_by(schedule, scores[0]),
-        &of_powers = made_by(schedule, powers[0]);
+        &of_exponentials = made_by(schedule, exponentials[0]);
   AttentionStages stages;
   const auto add = [&](AttentionStage& stage, BlockRV block, const Ptr<Buffer>& buffer) {
     look_up_nest(schedule, block);
@@ -132,11 +134,12 @@ std::optional<AttentionStages> attention_stages(Schedule& schedule, BlockRV mix)
     return places.has_value();
   };
   if (!add(stages.scores, scores[0], of_scores) || !add(stages.maximum, *maximum, of_scores) ||
-      !add(stages.powers, powers[0], of_scores) || !add(stages.sum, sums[0], of_powers) ||
-      !add(stages.mix, mix, of_powers)) {
+      !add(stages.exponentials, exponentials[0], of_scores) ||
+      !add(stages.sum, sums[0], of_exponentials) || !add(stages.mix, mix, of_exponentials)) {
     return {};
   }
-  if (loops_of_indices(schedule, powers[0], of_powers) != stages.powers.places) return {};
+  if (loops_of_indices(schedule, exponentials[0], of_exponentials) != stages.exponentials.places)
+    return {};
   // Rows and keys are what the operands of the scores do not have in common.
   const auto dimension_of = [&](LoopRV loop) {
     const auto loops = loops_around(schedule, schedule.node(scores[0]));

@@ -17,7 +17,7 @@ struct AttentionStage {
 
 /// What is made in turn, and which dimensions of the scores are rows and keys.
 struct AttentionStages {
-  AttentionStage scores, maximum, powers, sum, mix;
+  AttentionStage scores, maximum, exponentials, sum, mix;
   std::size_t rows = 0, keys = 0;
   std::int64_t queries = 0;  ///< Number among the reads of the scores.
 };
@@ -31,7 +31,7 @@ const Ptr<Buffer>& made_by(const Schedule& schedule, BlockRV block);
 std::int64_t number_of_values(const Schedule& schedule, const AttentionStages& stages);
 /// The loop over rows, keys, or another dimension of the scores.
 LoopRV loop_of(const Schedule& schedule, const AttentionStage& stage, std::size_t dimension);
-/// The loops of the product over results that share a row of powers.
+/// The loops of the product over results that share a row of exponentials.
 std::vector<LoopRV> columns_of(const Schedule& schedule, const AttentionStage& mix);
 
 /// The loops of a block inside of `place` that have more than one iteration.

@@ -35,16 +35,16 @@ class Merger {
   OnlineAttention run() {
     OnlineAttention made{};
     made.result = hoist_quotient();
-    if (tiles_.rounds_powers) made.rounded = keep_rounded_powers();
+    if (tiles_.rounds_exponentials) made.rounded = keep_rounded_exponentials();
     if (tiles_.padding) pad_stages(schedule_, stages_, *tiles_.padding, made.rounded);
     made.maxima = part_of(stages_.maximum);
     made.sums = part_of(stages_.sum);
     cut(stages_.maximum.block, stages_.maximum, Keys::tiles);
-    cut(stages_.powers.block, stages_.powers, Keys::whole);
+    cut(stages_.exponentials.block, stages_.exponentials, Keys::whole);
     cut(made.sums, stages_.sum, Keys::in_tiles);
     cut(stages_.sum.block, stages_.sum, Keys::tiles);
     if (made.rounded) {
-      std::vector<std::size_t> places(stages_.powers.places.size());
+      std::vector<std::size_t> places(stages_.exponentials.places.size());
       std::iota(places.begin(), places.end(), std::size_t{0});
       cut(*made.rounded, {*made.rounded, std::move(places)}, Keys::whole);
     }
@@ -60,8 +60,8 @@ class Merger {
   /// Whether a nest has a loop over keys, over tiles of them, or both.
   enum class Keys { whole, tiles, in_tiles };
 
-  /// The quotient by the sums, and what is made of it, come after the product. A power is at most
-  /// 1, and fits what it is rounded to.
+  /// The quotient by the sums, and what is made of it, come after the product. An exponential is at
+  /// most 1, and fits what it is rounded to.
   BlockRV hoist_quotient() {
     const BlockRV result = hoist_factor(schedule_, stages_.mix.block, /*through_casts=*/true);
     while (const auto reader = only_reader(schedule_, result)) {
@@ -72,13 +72,13 @@ class Merger {
     return result;
   }
 
-  /// Rounds powers where they are made, if that is what the product does with them.
-  BlockRV keep_rounded_powers() {
+  /// Rounds exponentials where they are made, if that is what the product does with them.
+  BlockRV keep_rounded_exponentials() {
     const BlockRV mix = stages_.mix.block;
-    const Ptr<Buffer> powers = made_by(schedule_, stages_.powers.block);
+    const Ptr<Buffer> exponentials = made_by(schedule_, stages_.exponentials.block);
     const auto& reads = schedule_.get(mix).reads;
-    const auto read =
-        std::ranges::find_if(reads, [&](const auto& each) { return each->buffer.same_as(powers); });
+    const auto read = std::ranges::find_if(
+        reads, [&](const auto& each) { return each->buffer.same_as(exponentials); });
     const auto number = static_cast<std::int64_t>(read - reads.begin());
     const std::int64_t of_values = number_of_values(schedule_, stages_);
     const DataType type = reads[static_cast<std::size_t>(of_values)]->buffer->dtype;
@@ -86,18 +86,19 @@ class Merger {
     pre_order_visit(schedule_.get(mix).body, [&](const Ref& ref) {
       const auto* cast = ref.as<Cast>();
       const auto* load = cast ? cast->value.as<BufferLoad>() : nullptr;
-      is_rounded = is_rounded || (load && load->buffer.same_as(powers) && cast->dtype == type);
+      is_rounded =
+          is_rounded || (load && load->buffer.same_as(exponentials) && cast->dtype == type);
       return true;
     });
-    require(is_rounded, ErrorKind::schedule, "powers_are_rounded", hint("keep the form"), {},
-            "powers are not rounded to the type of the values");
+    require(is_rounded, ErrorKind::schedule, "exponentials_are_rounded", hint("keep the form"), {},
+            "exponentials are not rounded to the type of the values");
     const BlockRV rounded =
         cache_expression(schedule_, mix, BufferSelector(number), "global", map_to_powers(mix));
     unsafe_set_dtype(schedule_, rounded, BufferSelector(0), to_string(type));
     return rounded;
   }
 
-  /// From the axes of the product to indices of powers.
+  /// From the axes of the product to indices of exponentials.
   Ptr<IndexMap> map_to_powers(BlockRV mix) const {
     IndexMap map;
     for (const Ptr<IterVar>& axis : schedule_.get(mix).iter_vars) {

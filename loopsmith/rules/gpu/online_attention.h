@@ -15,8 +15,9 @@ namespace loopsmith::gpu {
 struct AttentionTiles {
   std::vector<SplitFactor> rows;  ///< Of loops over rows, all but the last become one.
   std::int64_t keys = 0;          ///< Of a tile.
-  /// Whether powers are kept as the type that they are rounded to where they are multiplied, too.
-  bool rounds_powers = false;
+  /// Whether exponentials are kept as the type that they are rounded to where they are multiplied,
+  /// too.
+  bool rounds_exponentials = false;
   /// Where both products are to be of whole tiles.
   std::optional<AttentionPadding> padding = {};
 };

@@ -14,11 +14,11 @@ namespace loopsmith {
 /// Theorem. Let m be the maximum of x(j), and S the sum of terms w(j) exp(x(j) - m). Then after
 /// some of the j, with the maximum m' of their x(j) and the sum S' of their w(j) exp(x(j) - m'),
 /// S' exp(m' - m) is their share of S, by exp(a + b) = exp(a) exp(b). So one loop finds m and S, if
-/// S is multiplied by exp(m' - m'') where the maximum changes from m' to m''; no power is larger
-/// than 1. Where x(j) may be infinitely small, so may m': then max(m', the smallest finite number)
-/// takes its place, with which powers of what is infinitely small are 0 (and so is a sum of nothing
-/// else, which m itself would make NaN). Powers that are kept in memory are those of the maximum
-/// so far; they have to be used up before it changes.
+/// S is multiplied by exp(m' - m'') where the maximum changes from m' to m''; no exponential is
+/// larger than 1. Where x(j) may be infinitely small, so may m': then max(m', the smallest finite
+/// number) takes its place, with which exponentials of what is infinitely small are 0 (and so is a
+/// sum of nothing else, which m itself would make NaN). Exponentials that are kept in memory are
+/// those of the maximum so far; they have to be used up before it changes.
 class OnlineSums {
  public:
   /// `loop` is that over the terms of the maximum, which are found through a maximum of parts.

@@ -55,7 +55,7 @@ struct Tally {
   std::map<std::string, std::int64_t> conditions;  ///< By which it was refused.
 };
 
-/// The program that is being worked on, for who reads of a crash.
+/// The program that is being worked on, for the report of a crash.
 std::uint64_t current_seed = 0;
 void tell_crash(int number) {
   char text[96];

@@ -82,7 +82,7 @@ class RandomSteps:
         for parameter in primitive["parameters"]:
             name, kind = parameter["name"], parameter["type"]
             if parameter["is_promise"]:
-                continue  # That nobody made.
+                continue  # It was not made.
             if name in {"decision", "func_name", "names", "name", "pattern"}:
                 if parameter["default"] is None:
                     arguments[name] = "no_such_name"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stages of random programs that users write and schedules seldom meet."""
+"""Stages of random programs that users write and schedules seldom see."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 
 class RandomStages:
-    """Ties, data that decides, loops that start elsewhere, views, loops that run at once, scans."""
+    """Ties, data that decides, loops that start elsewhere or run concurrently, views, scans."""
 
     rng: random.Random
     lines: list[str]
@@ -153,7 +153,7 @@ class RandomStages:
         ]
 
     def at_once(self) -> None:
-        """Start from loops that run at once already, or are annotated."""
+        """Start from loops that run concurrently already, or are annotated."""
         source, shape = self.source()
         name = self.target(shape)
         i, j = self.names(2)

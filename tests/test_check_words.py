@@ -7,7 +7,9 @@ from check_words import RETIRED, check_text
     ("line", "problem"),
     [
         ("constexpr int most_rows = 8;", "`most_rows` is retired; use max_x, min_x"),
-        ("/// The next name that nobody bears.", "`nobody bears` is retired; use no entity has"),
+        ("/// The next name that nobody bears.", "`nobody` is retired; use no statement"),
+        ("/// True for loops that run at once.", "`run at once` is retired; use run concurrently"),
+        ("// Where iterations never meet.", "`iterations never meet` is retired; use conflict"),
         ("// Which elements they are, memory says.", "`memory says` is retired; use the buffer's"),
         ("/// A loop that drives a reduction axis.", "`drives a` is retired; use is bound to"),
     ],
@@ -23,7 +25,7 @@ def test_the_name_of_a_file_is_read_too():
 
 
 def test_the_terms_in_use_pass():
-    text = "constexpr int max_rows = 8;\n// Almost always, most rows are full; nobody is asked.\n"
+    text = "constexpr int max_rows = 8;\n// Almost always, most rows are full, sixteen at once.\n"
     assert check_text("loopsmith/rules/register_tile.cc", text) == []
 
 

@@ -212,7 +212,7 @@ def main(a: T.int32, b: T.int32, C: T.Buffer((16, 16), "int32")):
 
 
 def test_an_element_is_left_alone_where_a_reduction_has_nothing_to_add() -> None:
-    """The element may be nobody's."""
+    """The element may be updated by no iteration."""
     func = ls.from_source("""
 @T.prim_func
 def main(n: T.int32, p: T.int32, A: T.Buffer((64,), "float32"), C: T.Buffer((16,), "float32")):

@@ -137,7 +137,7 @@ def main(A: T.Buffer((8, 16), "float32"), C: T.Buffer((8,), "float32")):
         np.testing.assert_array_equal(c, [9] + [13] * 7)
 
 
-def test_inits_of_reductions_over_nothing_are_seen_to_meet() -> None:
+def test_inits_of_reductions_over_nothing_are_seen_to_conflict() -> None:
     """Row 0 of each i has nothing to add, and starts what row 1 of the last i was added to."""
     func = ls.from_source("""
 @T.prim_func

@@ -123,7 +123,7 @@ for t in range(4):
 
     assert refusal(nested, inside) == (
         "loop_is_outside_of_threads: inspect_split: loop i is inside of loop t, whose iterations "
-        "run at once"
+        "run concurrently"
     )
 
     def in_lanes(sch: tir.Schedule) -> None:
@@ -401,7 +401,7 @@ def test_parts_of_independent_iterations_have_no_copies() -> None:
     assert "Y_parts" not in ls.lower(sch).script()
 
 
-def test_parts_that_meet_have_copies() -> None:
+def test_parts_that_share_elements_have_copies() -> None:
     func = program(
         'S: T.Buffer((33,), "int32"), V: T.Buffer((900,), "float32"), Y: T.Buffer((1,), "float32")',
         "for i in range(32):\n    for k in range(S[i], S[i + 1]):\n        Y[0] = Y[0] + V[k]",

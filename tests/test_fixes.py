@@ -354,7 +354,7 @@ def gathered(
 
 
 UNKNOWN: dict[str, tuple[tir.PrimFunc, Call]] = {
-    "at_once": (scattered, lambda sch: sch.parallel("i")),
+    "concurrency": (scattered, lambda sch: sch.parallel("i")),
     "order": (gathered, lambda sch: sch.reorder("v", "u")),
     "order of nests": (gathered, lambda sch: sch.merge("i", "y")),
 }

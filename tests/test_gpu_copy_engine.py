@@ -169,7 +169,7 @@ def test_a_dimension_of_batches_is_one_of_the_map() -> None:
 def test_products_are_in_flight_while_the_next_step_begins() -> None:
     source = ls.build(made(in_flight=1)[0], target=TARGET).source("cuda")
     assert source.count("ls_wait_for_products(1);") == 2
-    # Whoever reads the results waits for all.
+    # The statements that read the results wait for all.
     assert source.count("ls_finish_m64n128((") == 1
     # One tile of A (8 KiB) more than the two ahead and the one at hand.
     assert "B_shared_dyn = (uint16_t*)(shared_memory + 32768)" in source

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops without blocks on GPUs, by rule: what may run at once is bound, all else is one thread."""
+"""Loops without blocks on GPUs, by rule: loops that may run concurrently are bound."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_the_best_order_of_a_chain_of_products(how: str):
 
 
 def test_rows_that_share_maxima_run_in_parallel_however_their_loop_is_split():
-    """The parallel loop tells rows apart, while it is part of the reduction's index, too."""
+    """The parallel loop selects rows, while it is part of the reduction's index, too."""
     func = ls.from_source("""
 @T.prim_func
 def main(A: T.Buffer((20, 20), "float32")):

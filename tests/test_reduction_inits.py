@@ -252,7 +252,7 @@ def main(A: T.Buffer((4, 8)), C: T.Buffer((2,))):
 
 
 @pytest.mark.parametrize("extent", ["1", "m"])
-def test_a_condition_on_who_repeats_a_reduction_starts_it_once(extent: str) -> None:
+def test_a_condition_on_repetitions_of_a_reduction_starts_it_once(extent: str) -> None:
     func = ls.from_source(f"""
 @T.prim_func
 def main(a: T.handle, c: T.handle, m: T.int32):

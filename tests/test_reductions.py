@@ -167,7 +167,7 @@ def histogram(X: T.Buffer((100000,), "int32"), H: T.Buffer((16,), "{dtype}")):
 @pytest.mark.parametrize("target", ["llvm", "c"])
 @pytest.mark.parametrize("dtype", ["int32", "uint64"])
 @pytest.mark.parametrize("kind", ["min", "max", "bitwise_and", "bitwise_or", "bitwise_xor"])
-def test_extremes_and_bits_meet_atomically(kind: str, dtype: str, target: str):
+def test_extremes_and_bits_are_updated_atomically(kind: str, dtype: str, target: str):
     func = ls.from_source(f"""
 @T.prim_func
 def buckets(X: T.Buffer((5000,), "{dtype}"), H: T.Buffer((16,), "{dtype}")):
@@ -284,7 +284,7 @@ def main(A: T.Buffer((16, 24)), C: T.Buffer((16, 24))):
 
 @pytest.mark.parametrize("target", ["llvm", "c"])
 @pytest.mark.parametrize("place", ["X[i]", "i // 8"])
-def test_lanes_that_meet_in_an_element_all_add_to_it(place: str, target: str):
+def test_lanes_that_share_an_element_all_add_to_it(place: str, target: str):
     func = ls.from_source(f"""
 @T.prim_func
 def main(X: T.Buffer((64,), "int32"), A: T.Buffer((64,)), H: T.Buffer((8,))):

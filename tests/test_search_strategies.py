@@ -80,7 +80,7 @@ def test_a_search_of_ones_own_says_what_comes_next():
     assert best.seconds < 0.02 and len(best.trials) == 200
 
 
-def test_a_search_that_nobody_knows_is_refused():
+def test_an_unknown_search_is_refused():
     with pytest.raises(ls.UserError) as caught:
         ls.tune(twice(), search="greedy")
     assert str(caught.value) == (

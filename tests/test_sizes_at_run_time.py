@@ -63,7 +63,7 @@ def shifted() -> tir.PrimFunc:
 
 
 @pytest.mark.parametrize("first, last", [(1, 2), (3, 0), (0, 2), (4, 5)])
-def test_a_loop_is_peeled_of_borders_that_may_meet(first: int, last: int):
+def test_a_loop_is_peeled_of_borders_that_may_overlap(first: int, last: int):
     func = shifted()
     sch = tir.Schedule(func)
     assert len(sch.peel("x", first, last)) == 1 + (first > 0) + (last > 0)

@@ -200,7 +200,7 @@ def main(X: T.Buffer((8,), "int32"), Y: T.Buffer((10,), "int32"), Z: T.Buffer((1
 
 
 @pytest.mark.parametrize(("read", "question"), [("vi", ""), ("9 - vi", "order")])
-def test_a_padding_is_filled_before_a_loop_where_nobody_reads_it_too_late(
+def test_a_padding_is_filled_before_a_loop_where_it_is_not_read_too_late(
     read: str, question: str
 ) -> None:
     sch = tir.Schedule(parsed(PADDED.replace("READ", read)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops of scheduled stages: split, fused, reordered, run at once, bound to threads."""
+"""Loops of scheduled stages: split, fused, reordered, run concurrently, bound to threads."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions in schedules of tensor expressions: parts of them, in threads, and who stores."""
+"""Reductions in schedules of tensor expressions: parts of them, threads, the thread that stores."""
 
 from __future__ import annotations
 

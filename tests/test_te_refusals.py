@@ -453,7 +453,7 @@ def test_a_stage_that_others_read_is_refused_in_the_users_words_with_fixes() -> 
     ls.lower(s, [inp, oup])
 
 
-def test_stages_that_nobody_named_are_called_by_their_variables() -> None:
+def test_stages_without_names_are_called_by_their_variables() -> None:
     inp = te.placeholder((8,), name="inp")
     x = te.compute((8,), lambda i: inp[i] + 1)
     y = te.compute((8,), lambda i: x[i] * 2)

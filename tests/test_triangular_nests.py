@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops whose bounds read loops around them are fused, tiled and run at once."""
+"""Loops whose bounds read loops around them are fused, tiled and run concurrently."""
 
 from __future__ import annotations
 

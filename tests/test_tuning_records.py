@@ -109,8 +109,8 @@ def writer(path: Path, count: int, name: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def test_what_was_written_outlives_who_wrote_it(tmp_path: Path):
-    """Three processes write at once; one is killed in the middle."""
+def test_what_was_written_outlives_its_process(tmp_path: Path):
+    """Three processes write concurrently; one is killed in the middle."""
     path = tmp_path / "records.db"
     others = [writer(path, 40, name) for name in ("first", "second")]
     killed = writer(path, 100_000, "killed")

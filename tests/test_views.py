@@ -127,7 +127,7 @@ def test_a_block_over_views_keeps_the_order_of_its_axes():
     assert sch.verify()
 
 
-def test_iterations_that_meet_in_a_view_are_refused():
+def test_iterations_that_conflict_in_a_view_are_refused():
     @T.prim_func
     def shared(A: T.Buffer((64,)), B: T.Buffer((64,))):
         S = T.decl_buffer((8,))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel that `pip install .` builds, as others meet it."""
+"""The wheel that `pip install .` builds, as others install it."""
 
 import re
 import sys

@@ -54,7 +54,7 @@ BACK_ARROWS: dict[str, tuple[str, ...]] = {
     "schedule/schedule_error": ("schedule/fixes/tried_fixes",),
 }
 
-# Who answers whether a step keeps results: the law asks them, not a primitive.
+# What answers whether a step keeps results: the law asks these, not a primitive.
 QUESTIONS = (
     "arith/dependence/dependence",
     "schedule/legality/block_axes",

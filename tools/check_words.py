@@ -38,13 +38,20 @@ RETIRED: Mapping[str, str] = {
         "nontemporal_stores, peel_boundaries, collapse_axes, work_partition"
     ),
     r"\b(lined_text|LinedText|give_back_until)\b": "line_table, TextWithLines, release_to",
+    r"\bdrives_[a-z]\w*": "has_reduction_over, binds_x",
+    r"\bsettle_[a-z]\w*": "canonicalize_x",
+    r"\b(Touched|Meeting|have_met|thread_meetings)\b": (
+        "AccessedMemory, WitnessSearch, has_conflict_witness, conflict_witness"
+    ),
     # Phrases.
-    r"\bnobody (else )?(bears|holds|wrote|scheduled)\b": "no entity has, no other owner, unwritten",
-    r"\b[Nn]obody (else )?(reads|writes|uses|sees)\b": "no statement reads, ...",
+    r"\b[Nn]obody('s)?\b": "no statement, no thread, none; unwritten, unused",
+    r"\b(runs?|ran|running) (its iterations |them )?at once\b": "run concurrently",
+    r"\b(iterations|lanes|threads|accesses) (that )?(never )?(meet|met)\b": "conflict, alias",
     r"\bmemory says\b": "the buffer's contents say",
     r"\bnothing when it is none\b": "nullopt when it is none",
     r"\b(is|was|are|were) born\b": "is defined",
     r"\b(drives|drive) (a|an|no|its|the|axes|reduction|spatial)\b": "is bound to",
+    r"\bfor whom\b|\b(of|to|by) who (reads|writes|asks|uses)\b": "for what, for statements that",
 }
 PATTERNS = [(re.compile(pattern), instead) for pattern, instead in RETIRED.items()]
 SUFFIXES = {".cc", ".h", ".c", ".py", ".pyi", ".md", ".txt", ".cmake"}

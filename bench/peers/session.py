@@ -19,7 +19,7 @@ from install import ENVIRONMENT
 
 FOLDER = Path(__file__).resolve().parent
 SLOWS_PEERS = ("OPENBLAS_", "MKL_", "OMP_", "DNNL_", "ONEDNN_", "KMP_", "GOMP_", "NUMBA_", "XLA_")
-"""Variables that change how quick a library is; who started us may have set some."""
+"""Variables that change how quick a library is; the caller may have set some."""
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,8 @@ class Regions {
       const auto is_this = [&](const auto& other) { return other.same_as(buffer); };
       if (std::ranges::any_of(left_out, is_this)) continue;
       results.push_back(make(BufferRegion{
-          .buffer = buffer, .region = ranges_of(*buffer, settled(*buffer, box, changing))}));
+          .buffer = buffer,
+          .region = ranges_of(*buffer, without_changing_ends(*buffer, box, changing))}));
     }
     return results;
   }
@@ -80,7 +81,8 @@ class Regions {
   }
 
   /// The box, but all of each dimension whose ends are read from memory that changes.
-  static Box settled(const Buffer& buffer, Box box, const std::vector<Ptr<Buffer>>& changing) {
+  static Box without_changing_ends(const Buffer& buffer, Box box,
+                                   const std::vector<Ptr<Buffer>>& changing) {
     const auto changes = [&](const Expr& end) {
       bool found = false;
       pre_order_visit(end, [&](const Ref& ref) {
@@ -195,7 +197,7 @@ class Detector {
       visit(node->value);
       for (const Expr& index : node->indices) visit(index);
       if (node->predicate.defined()) visit(node->predicate);
-      touch(writes_, node->buffer, node->indices);
+      add(writes_, node->buffer, node->indices);
     } else if (const auto* node = stmt.as<BlockRealize>()) {
       visit_child(*node);
     } else {
@@ -210,7 +212,7 @@ class Detector {
   void visit(const Expr& expr) {
     pre_order_visit(expr, [&](const Ref& ref) {
       if (const auto* load = ref.as<BufferLoad>()) {
-        touch(reads_, load->buffer, load->indices);
+        add(reads_, load->buffer, load->indices);
       } else if (const auto* let = ref.as<Let>()) {
         bind(let->var, let->value);
       } else if (const auto* call = ref.as<Call>()) {
@@ -231,7 +233,7 @@ class Detector {
       visit(call.args[2]);
       return true;
     }
-    return call.op == op("tvm_access_ptr") && touch_pointer(call);
+    return call.op == op("tvm_access_ptr") && add_pointer(call);
   }
 
   /// What a loop variable runs through.
@@ -331,7 +333,7 @@ class Detector {
   }
 
   /// `tvm_access_ptr(type, data, offset, extent, mask)`: the whole buffer, as the mask says.
-  bool touch_pointer(const Call& call) {
+  bool add_pointer(const Call& call) {
     const auto buffer = buffers_.find(call.args[1]);
     const std::int64_t* mask = as_int(call.args[4]);
     if (buffer == buffers_.end() || !mask) return false;
@@ -341,7 +343,7 @@ class Detector {
     return true;
   }
 
-  void touch(Regions& regions, const Ptr<Buffer>& buffer, const std::vector<Expr>& indices) {
+  void add(Regions& regions, const Ptr<Buffer>& buffer, const std::vector<Expr>& indices) {
     Box box = whole(*buffer);
     for (std::size_t i = 0; i < indices.size(); ++i) {
       if (const auto values = values_of(indices[i])) box[i] = *values;

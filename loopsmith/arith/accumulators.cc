@@ -74,7 +74,7 @@ class AccumulatorSearch {
     return false;
   }
 
-  /// The same by all that is known of indices: boxes may meet where no elements do.
+  /// The same by all that is known of indices: boxes may overlap where no elements do.
   bool are_proved_apart(const Stmt& nest) const {
     Dependences dependences(nest);
     return std::ranges::all_of(buffers_, [&](const Ptr<Buffer>& buffer) {

@@ -58,7 +58,7 @@ Analyzer::~Analyzer() = default;
 
 namespace {
 
-/// The term of a variable, and whether the analyzer meets it for the first time.
+/// The term of a variable, and whether the analyzer sees it for the first time.
 std::pair<Term, bool> variable_term(arith::Engine& engine, const Ptr<Var>& var) {
   const std::size_t before = engine.knowledge.terms.size();
   const Term term = engine.read(var);

@@ -108,7 +108,7 @@ Lanes evaluate(const Expr& expr, const Environment& values) {
   if (const auto* choice = expr.as<Select>()) {
     const Lanes condition = evaluate(choice->condition, values);
     if (!condition) return std::nullopt;
-    // A value that is not chosen may be a division by 0, which harms nobody.
+    // A value that is not chosen may be a division by 0, which does no harm.
     const Lanes yes = evaluate(choice->true_value, values);
     const Lanes no = evaluate(choice->false_value, values);
     std::vector<std::int64_t> result(lanes);

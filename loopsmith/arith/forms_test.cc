@@ -131,7 +131,7 @@ TEST_F(Forms, comparisons_lose_the_digits_that_decide_nothing) {
 }
 
 TEST_F(Forms, digits_that_cannot_reach_the_divisor_go) {
-  bound(x, -100, 200);  // Terms are written in the order in which the analyzer met them.
+  bound(x, -100, 200);  // Terms are written in the order in which the analyzer saw them.
   bound(y, 0, 8);
   EXPECT_EQ(simple(floordiv(x * 8 + y, 8)), "x");
   EXPECT_EQ(simple(floormod(x * 8 + y, 8)), "y");

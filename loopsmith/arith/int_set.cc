@@ -258,12 +258,12 @@ class Evaluation {
   template <class Visit>
   static void for_each_operand(const Expr& expr, Visit visit) {
     for (const FieldInfo& field : node_info(*expr.get()).children) {
-      const auto meet = [&](const Ref& ref) {
+      const auto visit_operand = [&](const Ref& ref) {
         if (const Expr operand = Expr::from(ref); operand.defined()) visit(operand);
       };
-      if (field.type == FieldType::ref) meet(field.ref(*expr.get()));
+      if (field.type == FieldType::ref) visit_operand(field.ref(*expr.get()));
       if (field.type == FieldType::refs) {
-        for (const Ref& ref : field.refs(*expr.get())) meet(ref);
+        for (const Ref& ref : field.refs(*expr.get())) visit_operand(ref);
       }
     }
   }

@@ -64,8 +64,8 @@ struct Iterator {
 
 /// What is asked of an iteration map.
 enum class IterMapLevel : std::int32_t {
-  bijective = 0,   ///< Each point of the box of indices is met exactly once.
-  surjective = 1,  ///< Each is met, but for those that `padding_predicate` tells.
+  bijective = 0,   ///< Each point of the box of indices is reached exactly once.
+  surjective = 1,  ///< Each is reached, but for those that `padding_predicate` tells.
   no_check = 3,    ///< Each index has the form; together they may miss points.
 };
 

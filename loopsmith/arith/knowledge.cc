@@ -68,7 +68,7 @@ ConstIntBound Knowledge::derive_bound(Term term) {
   };
   switch (node.kind) {
     case Kind::variable: {
-      // Facts that lead back to the variable meet what its type says.
+      // Facts that lead back to the variable end at what its type says.
       bounds_.set(term, facts.epoch(), all_of(node.type));
       const Fact* fact = facts.find(term);
       if (fact && fact->value != Term::none) return bound(fact->value);

@@ -274,7 +274,7 @@ std::optional<std::int64_t> constant_value(const Atom* atom, const Binding& bind
   if (!right) return std::nullopt;
   const std::int64_t a = *left;
   const std::int64_t b = *right;
-  // The order of large uint64 is not that of their bits: leave it to who makes the term.
+  // The order of large uint64 is not that of their bits: leave it to the rule that makes the term.
   const bool is_ordered = is_division(atom->kind) || atom->kind == Kind::min ||
                           atom->kind == Kind::max || atom->kind == Kind::lt ||
                           atom->kind == Kind::le;

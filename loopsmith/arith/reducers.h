@@ -48,7 +48,7 @@ std::optional<KnownReduction> updates_of(const Stmt& body, const Ref& declared);
 inline constexpr std::string_view combines_key = "combines";
 
 /// The annotation by which a block says how it combines: its value is a CommReducer, that it is
-/// associative and commutative, and its identity neutral, is the word of who wrote it.
+/// associative and commutative, and its identity neutral, is the word of its author.
 inline constexpr std::string_view reducer_annotation = "reducer";
 
 /// The same for a block that declares its reducer, where that is none of the known ones.

@@ -69,7 +69,7 @@ struct EmptyInit {
 std::optional<EmptyInit> init_of_nothing(const BlockRealize& realize,
                                          std::span<const PathStep> path);
 
-/// The inits of reductions over nothing. For who walks a program from the outside in, and asks
+/// The inits of reductions over nothing. For walks of a program from the outside in, which ask
 /// what runs before each loop.
 class EmptyReductions {
  public:

@@ -81,7 +81,7 @@ TEST_F(RegionBounds, from_above_hold_for_any_region) {
   EXPECT_EQ(upper({range(odd, 1)}), "[open, open]");
 }
 
-TEST_F(RegionBounds, unions_grow_where_intervals_meet) {
+TEST_F(RegionBounds, unions_grow_where_intervals_overlap) {
   const std::vector<IntSet> sets{interval(0, 3), interval(8, 9), interval(4, 7), interval(20, 30)};
   EXPECT_EQ(text(IntBox{union_lower_bound(sets, analyzer)}), "[0, 9]");
   const std::vector<IntSet> symbolic{interval(0, n - 1), interval(n, n + 3)};
@@ -158,7 +158,7 @@ TEST_F(RegionBounds, estimates_agree_with_enumeration) {
     std::vector<Ptr<Range>> region;
     for (int d = pick(1, 2); d > 0; --d) region.push_back(range(start(), pick(1, 4)));
     const Expr predicate = pick(0, 1) == 0 ? Expr(true) : i * 2 + j < pick(3, 12);
-    std::set<std::vector<std::int64_t>> touched;
+    std::set<std::vector<std::int64_t>> reached;
     for (std::int64_t a = 0; a < *as_int(small[0].extent); ++a) {
       for (std::int64_t b = 0; b < *as_int(small[1].extent); ++b) {
         const testing::Environment point{{i.get(), *as_int(small[0].min) + a}, {j.get(), b}};
@@ -174,12 +174,12 @@ TEST_F(RegionBounds, estimates_agree_with_enumeration) {
           }
           elements = std::move(longer);
         }
-        touched.insert(elements.begin(), elements.end());
+        reached.insert(elements.begin(), elements.end());
       }
     }
     const auto strict = estimate_region_strict_bound(region, small, predicate, analyzer);
     const IntBox above = estimate_region_upper_bound(region, small, predicate, analyzer);
-    for (const auto& element : touched) {
+    for (const auto& element : reached) {
       for (std::size_t d = 0; d < region.size(); ++d) {
         ASSERT_LE(*as_int(above[d].min_value()), element[d]);
         ASSERT_GE(*as_int(above[d].max_value()), element[d]);
@@ -191,7 +191,7 @@ TEST_F(RegionBounds, estimates_agree_with_enumeration) {
     for (const IntSet& side : *strict) {
       size *= static_cast<std::size_t>(*as_int(side.max_value()) - *as_int(side.min_value()) + 1);
     }
-    ASSERT_EQ(size, touched.size());
+    ASSERT_EQ(size, reached.size());
   }
   EXPECT_GT(exact, 150);
 }

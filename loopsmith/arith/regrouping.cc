@@ -107,7 +107,7 @@ class CandidateSearch {
       is_own = is_own || index.same_as(loop_.loop_var);
       is_common = is_common && !uses_loop && !reads;
     }
-    // What moves may yet come by one element again: atomic updates are for that.
+    // What moves may yet reach one element again: atomic updates are for that.
     if (is_own || (moves && !reduces_ && !atomic_update_in(loop_, store))) return;
     const auto known = std::ranges::find_if(
         found_, [&](const Candidate& each) { return each.buffer.same_as(store.buffer); });
@@ -343,7 +343,7 @@ Regrouping regrouping_on_trust(const For& loop, const Stmt& nest,
   Regrouping result;
   for (const Candidate& each : candidates) {
     const bool is_atomic = updates_are_atomic(loop, each.buffer);
-    // Whoever runs them at once is believed where nothing is known, as of indices from memory; but
+    // Where nothing is known, as of indices from memory, the loop's kind is believed; but
     // all iterations accumulate in an element whose index does not move.
     const bool is_certain =
         answer || each.has_common_element || (is_atomic && !is_among(local, each.buffer));

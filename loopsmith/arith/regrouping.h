@@ -28,9 +28,9 @@ struct Regrouping {
 /// `nest` is the loop inside of what stands around it; its kind and annotations say how it runs.
 Regrouping regrouping_of(const For& loop, const Stmt& nest, std::span<const Ptr<Buffer>> shared);
 
-/// The same of a loop in a program that nobody has proved anything of; `local` are buffers that the
+/// The same of a loop in a program of which nothing has been proved; `local` are buffers that the
 /// function allocates around the loop. What nothing is known of, as of indices that are read from
-/// memory, is taken to be as whoever runs the iterations at once says.
+/// memory, is taken to be as the loop's kind says.
 Regrouping regrouping_on_trust(const For& loop, const Stmt& nest,
                                std::span<const Ptr<Buffer>> local);
 

@@ -88,7 +88,7 @@ Term Simplifier::combine(Kind kind, DataType type, Term a, Term b, Term c) {
   if (is_division(kind) && may_be_zero(b)) return made;
   const std::uint32_t epoch = knowledge_.facts.epoch();
   if (const Term* known = rewritten_.find(made, epoch)) return *known;
-  // Who meets this term while it is being simplified takes it as it is.
+  // A rule that reaches this term while it is being simplified takes it as it is.
   rewritten_.set(made, epoch, made);
   const Term result = deep_call([&] {
     const TermNode node = terms_[made];

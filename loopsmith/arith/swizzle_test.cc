@@ -112,7 +112,7 @@ TEST_F(Swizzles, go_with_padding_and_with_one_another) {
             "index_map_is_injective:");
 }
 
-TEST_F(Swizzles, are_none_where_values_meet) {
+TEST_F(Swizzles, are_none_where_values_collide) {
   for (const IndexMap& broken :
        {map({i, floormod(j * 2 + i, 20)}), map({i, floormod(j + i, 10)}),
         map({floordiv(i, 2), floormod(j + i, 20)}), map({i, bitwise_xor(j, floormod(i, 8))})}) {

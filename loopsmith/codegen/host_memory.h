@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where code for the host keeps the memory of a function, whoever writes the code.
+// Where code for the host keeps the memory of a function, for all back ends.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -247,11 +247,11 @@ Module build(const Ptr<IRModule>& module, const Target& target, const BuildOptio
 
 namespace {
 
-/// The function of a schedule, which is scheduled as its user said, for `who` asks for it.
+/// The function of a schedule, marked as scheduled by its user; `operation` asks for it.
 Ptr<PrimFunc> function_of(const te::Schedule& schedule, const std::vector<Ref>& args,
-                          std::string_view who) {
+                          std::string_view operation) {
   const Schedule steps = te::to_tir(schedule, args);
-  require_no_obligations(steps, who);
+  require_no_obligations(steps, operation);
   return with_attr(recorded_func(steps), "tir.is_scheduled", Expr(1));
 }
 

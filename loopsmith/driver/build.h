@@ -14,7 +14,7 @@ namespace loopsmith {
 
 struct CpuModel;
 
-/// What a build may do, and who watches it.
+/// What a build may do, and its observers.
 struct BuildOptions {
   bool contract = true;                ///< `a * b + c` may be rounded once.
   std::vector<std::string> fast_math;  ///< What else may go; see codegen/options.h.

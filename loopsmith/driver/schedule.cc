@@ -121,8 +121,8 @@ Argument Schedule::call(std::string_view primitive, std::vector<Argument> argume
   return primitive_named(primitive).call(*engine_, given_of(arguments));
 }
 
-void Schedule::require_no_obligations(std::string_view who) const {
-  loopsmith::require_no_obligations(*engine_, who);
+void Schedule::require_no_obligations(std::string_view operation) const {
+  loopsmith::require_no_obligations(*engine_, operation);
 }
 
 Schedule default_schedule(const Ptr<PrimFunc>& func, const Target& target, bool leaves_holes,

@@ -57,8 +57,9 @@ class Schedule final : public ScheduleMethods {
   loopsmith::Schedule& engine() { return *engine_; }
   const loopsmith::Schedule& engine() const { return *engine_; }
 
-  /// Throws a UserError, as asked by `who`, when steps rest on promises that are not kept yet.
-  void require_no_obligations(std::string_view who) const;
+  /// Throws a UserError, as asked by `operation`, when steps rest on promises that are not kept
+  /// yet.
+  void require_no_obligations(std::string_view operation) const;
 
  private:
   Argument call(std::string_view primitive, std::vector<Argument> arguments) override;

@@ -40,7 +40,7 @@ class ScheduleMethods {
   /// `names`: Of the new loops.
   /// `preserve_unit_iters`: Whether loops of extent 1 stay in the bindings of blocks.
   /// `disable_predication`: Leaves out the guard; what runs beyond the old extent is then your
-  /// affair.
+  /// responsibility.
   Handles<LoopRV> split(const LoopArgument& loop, const std::vector<SplitFactor>& factors,
                         const std::optional<std::vector<std::string>>& names = {},
                         bool preserve_unit_iters = true, bool disable_predication = false);
@@ -114,9 +114,9 @@ class ScheduleMethods {
   /// added to the values of the loop; may be negative.
   void shift(const LoopArgument& loop, std::int64_t offset);
   /// Lets a loop run over its values plus a multiple of a loop around it. After `reorder`, the
-  /// iterations of a wavefront are together, and `parallel` may run them at once. `inner`: A loop
-  /// inside `outer`. `factor`: By how much `inner` starts later for each value of `outer`; may be
-  /// negative.
+  /// iterations of a wavefront are together, and `parallel` may run them concurrently. `inner`: A
+  /// loop inside `outer`. `factor`: By how much `inner` starts later for each value of `outer`; may
+  /// be negative.
   void skew(const LoopArgument& outer, const LoopArgument& inner, std::int64_t factor = 1);
   /// Moves the `if` around a loop into it; loops of both branches become one.
   /// `loop`: What an `if`, or a branch of it, holds.
@@ -147,8 +147,8 @@ class ScheduleMethods {
   /// it.
   void substitute_scalar(const BufferSelector& buffer, const LoopArgument& loop);
   /// Stores after a loop what one of its iterations leaves: the last for which a condition holds,
-  /// or that of an extreme. The loop becomes a reduction, which may run at once. `loop`: Whose body
-  /// is one `if` around stores.
+  /// or that of an extreme. The loop becomes a reduction, which may run concurrently. `loop`: Whose
+  /// body is one `if` around stores.
   Handles<LoopRV> store_last(const LoopArgument& loop);
   /// Brings a nest with conditions, other starts than 0 and statements outside of blocks into the
   /// form that all primitives take: perfect loops around blocks with predicates. `loop`: The
@@ -158,8 +158,8 @@ class ScheduleMethods {
   /// associative operation or linear in it: prefix sums, running extremes, recurrences of first
   /// order, segmented by a condition or not, and what a reducer combines, tuples, too. `loop`:
   /// Whose iterations each take over one value from the iteration before. `length`: How many
-  /// iterations a part has, rounded up to a multiple of 16; the parts run at once. `reducer`: How
-  /// the value before is combined, where the loop does not tell: a CommReducer, as a
+  /// iterations a part has, rounded up to a multiple of 16; the parts run concurrently. `reducer`:
+  /// How the value before is combined, where the loop does not tell: a CommReducer, as a
   /// te.comm_reducer gives it for some types. That it is associative, and its identity neutral, is
   /// your word. None: what the block in the loop declares. `tile`: How many parts are a tile, whose
   /// operands and values go through shared memory, so that neighbouring threads may load and store
@@ -169,10 +169,10 @@ class ScheduleMethods {
                                 std::int64_t tile = 0);
   /// Splits a loop into parts with equal work where inner loops have different numbers of
   /// iterations, which are counted before the loop runs. Parallelize the loop first to have the
-  /// parts run at once. `loop`: A loop around others whose numbers of iterations differ: rows of a
-  /// sparse matrix, say. `parts`: How many parts of equal work. `cut_iterations`: Cuts inside of
-  /// iterations, too, where the loop directly inside does nothing but add to the same elements in
-  /// all of its iterations, or combine by another operation: one long row is shared by several
+  /// parts run concurrently. `loop`: A loop around others whose numbers of iterations differ: rows
+  /// of a sparse matrix, say. `parts`: How many parts of equal work. `cut_iterations`: Cuts inside
+  /// of iterations, too, where the loop directly inside does nothing but add to the same elements
+  /// in all of its iterations, or combine by another operation: one long row is shared by several
   /// parts.
   Handles<LoopRV> inspect_split(const LoopArgument& loop, std::int64_t parts = 64,
                                 bool cut_iterations = false);
@@ -246,14 +246,15 @@ class ScheduleMethods {
   /// Makes a block that copies what a block reads into another memory, and lets the block read the
   /// copy. `read_buffer_index`: The buffer: its number among the reads of the block, or its name.
   /// `storage_scope`: The memory of the copy: global, shared, local, ...
-  /// `consumer_blocks`: Who reads the copy; those that read the same values when it is not given.
+  /// `consumer_blocks`: The blocks that read the copy; those that read the same values when it is
+  /// not given.
   BlockRV cache_read(const BlockArgument& block, const BufferSelector& read_buffer_index,
                      const std::string& storage_scope,
                      const std::optional<std::vector<BlockArgument>>& consumer_blocks = {});
   /// Lets a block write into another memory, and makes a block that copies the result back.
   /// `write_buffer_index`: The buffer: its number among the writes of the block, or its name.
   /// `storage_scope`: The memory that is written instead: global, shared, local, ...
-  /// `consumer_blocks`: Who reads the cache; all others read the copy.
+  /// `consumer_blocks`: The blocks that read the cache; all others read the copy.
   BlockRV cache_write(const BlockArgument& block, const BufferSelector& write_buffer_index,
                       const std::string& storage_scope,
                       const std::optional<std::vector<BlockArgument>>& consumer_blocks = {});
@@ -396,7 +397,7 @@ class ScheduleMethods {
   /// Chooses factors whose product is the extent of a loop.
   /// `n`: How many factors.
   /// `max_innermost_factor`: The largest last factor; -1: any.
-  /// `decision`: The factors; those that do not divide the extent are mended.
+  /// `decision`: The factors; those that do not divide the extent are replaced by divisors.
   Handles<ExprRV> sample_perfect_tile(
       const LoopArgument& loop, std::int64_t n, std::int64_t max_innermost_factor = 16,
       const std::optional<std::vector<std::int64_t>>& decision = {});
@@ -404,7 +405,7 @@ class ScheduleMethods {
   /// `n`: How many factors.
   /// `partition_pos`: Where the inner part starts.
   /// `innerpart_factor`: What the product of the inner part is a multiple of.
-  /// `decision`: The factors; those that do not divide the extent are mended.
+  /// `decision`: The factors; those that do not divide the extent are replaced by divisors.
   Handles<ExprRV> sample_partitioned_tile(
       const LoopArgument& loop, std::int64_t n, std::int64_t partition_pos = 0,
       std::int64_t innerpart_factor = 1,

@@ -134,10 +134,10 @@ inline Place granules_of(Memory*& memory, const Access& access, std::int64_t pla
 }
 
 /// `keeps_value`: it stores what is there.
-[[gnu::noinline]] void touch_all(Memory& memory, Place place, const Access& access, const Word* r,
-                                 Machine& machine, bool keeps_value = false) {
+[[gnu::noinline]] void note_all(Memory& memory, Place place, const Access& access, const Word* r,
+                                Machine& machine, bool keeps_value = false) {
   for (std::int64_t p = 0; p < place.parts; ++p) {
-    machine.touch(memory, place.granule + p, access, r, keeps_value);
+    machine.note_access(memory, place.granule + p, access, r, keeps_value);
   }
 }
 
@@ -204,7 +204,7 @@ inline Word load_lane(const Access& access, std::int64_t index, const Word* r, M
   if (!is_plainly_written && !was_written(*memory, place)) [[unlikely]] {
     report_unwritten(access, index, r, machine);
   }
-  if (machine.searches_races()) touch_all(*memory, place, access, r, machine);
+  if (machine.searches_races()) note_all(*memory, place, access, r, machine);
   return Cell::load(memory->bytes, access, cell_of(*memory, place));
 }
 
@@ -218,7 +218,7 @@ inline void store_lane(const Access& access, std::int64_t index, Word value, con
         access.is_shared && !memory->written.empty() && was_written(*memory, place);
     const bool keeps_value =
         is_there && Cell::load(memory->bytes, access, cell_of(*memory, place)).u == value.u;
-    touch_all(*memory, place, access, r, machine, keeps_value);
+    note_all(*memory, place, access, r, machine, keeps_value);
   }
   if (!memory->written.empty()) mark_written(*memory, place, true);
   Cell::store(memory->bytes, access, cell_of(*memory, place), value);

@@ -126,7 +126,7 @@ Verdict compare_in_mode(const Pair& pair, Mode mode, const CompareOptions& optio
     const auto most = static_cast<double>(options.max_statements);
     if (time > most / whole_part) {
       const Verdict sampled = compare_samples(pair.before, pair.after, mode, options);
-      // What cannot be sampled is run after all, if it can be, or if nobody knows how long it
+      // What cannot be sampled is run after all, if it can be, or if it is not known how long it
       // takes.
       constexpr double unknown = 1e18;
       const bool is_hopeless = time > 2 * most && time < unknown;

@@ -44,7 +44,7 @@ struct CompareOptions {
   /// whole numbers, and compared up to rounding.
   HostFunctions functions = {};
   /// The two may differ by exp(a + b) = exp(a) exp(b), which the field does not know: where it
-  /// tells them apart, they are run in their own types, too, and compared up to rounding.
+  /// distinguishes them, they are run in their own types, too, and compared up to rounding.
   bool splits_powers = false;
 };
 

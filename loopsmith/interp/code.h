@@ -186,7 +186,7 @@ struct Code {
 /// All functions of a program.
 struct Library {
   std::deque<Code> codes;
-  std::vector<const Access*> sites;  ///< Each access by its number; see `Touched`.
+  std::vector<const Access*> sites;  ///< Each access by its number; see `LastAccesses`.
   std::uint32_t statements = 0;
 };
 

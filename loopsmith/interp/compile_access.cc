@@ -25,7 +25,7 @@ std::uint16_t kind_of_combiner(Combiner combiner) {
 BufferPlace Compiler::place_of(const Ptr<Buffer>& buffer) {
   const auto found = buffers_.find(buffer.get());
   if (found != buffers_.end()) return found->second;
-  // A buffer that nobody declared: a view of a pointer, all the same.
+  // A buffer without a declaration: a view of a pointer, all the same.
   const auto pointer = values_.find(buffer->data.get());
   if (pointer == values_.end()) {
     fail(ErrorKind::interp, "buffer_has_memory", hint("allocate it, or make it a parameter"), span_,

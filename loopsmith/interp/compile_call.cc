@@ -114,7 +114,7 @@ Value Compiler::call(const Call& call) {
                    operands, instr);
 }
 
-/// What nobody has written may be anything: an assumption about it says nothing.
+/// What is unwritten may be anything: an assumption about it says nothing.
 Value Compiler::assumption(const Expr& condition) {
   std::vector<std::size_t> exits;
   {

@@ -41,7 +41,7 @@ bool Compiler::is_host_hash(const Call& call) const {
 Value Compiler::call_host(const Call& call, bool takes_result) {
   const auto* name = call.args.empty() ? nullptr : call.args[0].as<StringImm>();
   if (!name) unsupported(call, fmt::format("a call of {} without a name", call.op.name()));
-  // Where the device finds what its copy engine is told of an array: nobody looks there.
+  // Where the device finds what its copy engine is told of an array: it is not read here.
   if (name->value == "device.tensor_map") return {integer(0), 0};
   const bool is_hashed = is_host_hash(call);
   const auto known = options_.functions.find(name->value);

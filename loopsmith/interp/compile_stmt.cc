@@ -338,7 +338,7 @@ void Compiler::block(const BlockRealize& realize) {
     if (axis->iter_type != IterType::comm_reduce) continue;
     reduces = true;
     for (const auto& region : block.writes) {
-      // Who reads nothing of what it overwrites combines nothing.
+      // A store that reads nothing of what it overwrites combines nothing.
       if (loads(block.body, *region->buffer)) reduction_buffers_.insert(region->buffer.get());
     }
   }

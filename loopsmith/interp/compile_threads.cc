@@ -258,7 +258,7 @@ bool Compiler::differs_by_thread(const Expr& value) const {
 }
 
 /// Before lowering, what threads write to shared memory is there for the statements that follow: a
-/// barrier stands between them, if all threads come by.
+/// barrier stands between them, if all threads reach it.
 void Compiler::implied_barrier(const Stmt& stmt) {
   if (region_ && has_blocks_ && is_uniform_ && touches_shared_memory(stmt)) {
     emit({.run = barrier_handler(), .c = static_cast<Register>(Wait::block)});
@@ -279,10 +279,13 @@ Value Compiler::warp_shuffle(const Call& call) {
                         : call.op == op("tvm_warp_shuffle_down") ? Shuffling::down
                                                                  : Shuffling::direct;
   const int lanes = call.args[1].dtype().lanes;
-  const Register gift = fresh(lanes);
-  copy_to(gift, expr(call.args[1]), lanes);
+  const Register published = fresh(lanes);
+  copy_to(published, expr(call.args[1]), lanes);
   const Value lane = expr(call.args[2]), width = expr(call.args[3]);
-  emit({.run = give_handler(), .a = gift, .b = lanes, .c = static_cast<Register>(Wait::lanes)});
+  emit({.run = publish_handler(),
+        .a = published,
+        .b = lanes,
+        .c = static_cast<Register>(Wait::lanes)});
   return operation(shuffle_handler(how), call.dtype, i64, {lane, width});
 }
 
@@ -296,12 +299,15 @@ Value Compiler::all_reduce(const Call& call) {
     unsupported(call, "a reduction over threads without threads and a `reduce_scope`");
   }
   const auto words = static_cast<int>(n + 1);
-  const Register gift = fresh(words);
-  copy_to(gift, expr(call.args[1 + n]), 1);
+  const Register published = fresh(words);
+  copy_to(published, expr(call.args[1 + n]), 1);
   for (std::size_t i = 0; i < n; ++i) {
-    copy_to(gift + 1 + static_cast<Register>(i), expr(call.args[1 + i]), 1);
+    copy_to(published + 1 + static_cast<Register>(i), expr(call.args[1 + i]), 1);
   }
-  emit({.run = give_handler(), .a = gift, .b = words, .c = static_cast<Register>(Wait::block)});
+  emit({.run = publish_handler(),
+        .a = published,
+        .b = words,
+        .c = static_cast<Register>(Wait::block)});
 
   Gather& gather = code_.gathers.emplace_back();
   gather.is_reduced.assign(region_->axes.size(), false);

@@ -75,17 +75,20 @@ Ptr<Buffer> Compiler::elements_behind(const Value& pointer, std::int64_t count, 
 }
 
 /// What lane `lane` of the warp has given.
-Value Compiler::taken_from(const Expr& lane, DataType gift) {
-  return operation(shuffle_handler(Shuffling::direct), gift, i64,
+Value Compiler::taken_from(const Expr& lane, DataType type) {
+  return operation(shuffle_handler(Shuffling::direct), type, i64,
                    {expr(lane), {integer(Team::warp_size)}});
 }
 
 void Compiler::give_to_warp(const Ptr<Buffer>& elements, int count) {
-  const Register gift = fresh(count);
+  const Register published = fresh(count);
   for (int i = 0; i < count; ++i) {
-    copy_to(gift + i, expr(loopsmith::load(elements, {int_imm(i32, i)})), 1);
+    copy_to(published + i, expr(loopsmith::load(elements, {int_imm(i32, i)})), 1);
   }
-  emit({.run = give_handler(), .a = gift, .b = count, .c = static_cast<Register>(Wait::lanes)});
+  emit({.run = publish_handler(),
+        .a = published,
+        .b = count,
+        .c = static_cast<Register>(Wait::lanes)});
 }
 
 /// ptx_mma of m16n8k16: with thread t of a warp, `results[r] += sum of left * right` over 16 steps.
@@ -191,9 +194,9 @@ Value Compiler::load_matrices(const Call& call) {
   values_[lane.get()] = {lane_of_thread(call)};
   const Ptr<Buffer> registers = elements_behind(expr(call.args[3]), count * together, type);
   const Value address = expr(call.args[5]);
-  const Register gift = fresh(2);
-  copy_to(gift, address, 2);
-  emit({.run = give_handler(), .a = gift, .b = 2, .c = static_cast<Register>(Wait::lanes)});
+  const Register published = fresh(2);
+  copy_to(published, address, 2);
+  emit({.run = publish_handler(), .a = published, .b = 2, .c = static_cast<Register>(Wait::lanes)});
   for (int m = 0; m < count; ++m) {
     for (int e = 0; e < together; ++e) {
       const Expr group = floordiv(Expr(lane), 4), place = floormod(Expr(lane), 4);

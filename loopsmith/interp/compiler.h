@@ -135,7 +135,7 @@ class Compiler {
   Register lane_of_thread(const Call& call);
   Register warp_of_thread();
   Ptr<Buffer> elements_behind(const Value& pointer, std::int64_t count, DataType type);
-  Value taken_from(const Expr& lane, DataType gift);
+  Value taken_from(const Expr& lane, DataType type);
   void give_to_warp(const Ptr<Buffer>& elements, int count);
   Value multiply_tiles(const Call& call);
   Value multiply_shared_tiles(const Call& call, std::string_view shape);
@@ -242,7 +242,7 @@ class Compiler {
   // Threads.
   bool has_threads_ = false, has_blocks_ = false;
   const ThreadRegion* region_ = nullptr;       ///< Of the threads that run what is compiled.
-  bool is_uniform_ = true;                     ///< All of them come by.
+  bool is_uniform_ = true;                     ///< All of them get here.
   std::unordered_set<ThreadAxis> bound_axes_;  ///< Of the region, with loops around.
   std::unordered_map<ThreadAxis, ThreadIndex> threads_;
   std::unordered_map<const Object*, ThreadAxis> thread_axes_;  ///< Of variables.

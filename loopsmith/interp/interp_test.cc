@@ -444,7 +444,7 @@ TEST(interp, a_reduction_without_iterations_gives_the_identity) {
   EXPECT_EQ(result(row_sum(triangle, "4"), 0), (std::vector<float>{-1, 8, 9, 10}));
 }
 
-TEST(interp, an_assumption_about_what_nobody_wrote_says_nothing) {
+TEST(interp, an_assumption_about_unwritten_memory_says_nothing) {
   const auto func = parse_function(R"(
 @T.prim_func
 def main(A: T.Buffer((4,))):

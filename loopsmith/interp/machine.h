@@ -82,7 +82,7 @@ class Machine {
   /// Runs what follows `at` in each thread of the region.
   void run_team(const ThreadRegion& region, const Instr* at);
   /// Ends the turn of the thread that is running; it goes on after `at`.
-  const Instr* suspend(const Instr* at, Wait whom);
+  const Instr* suspend(const Instr* at, Wait wait_kind);
 
   // Parallel loops.
   bool searches_races() const { return !levels_.empty(); }
@@ -103,8 +103,8 @@ class Machine {
   void check_mixed(Memory& memory, std::int64_t place, const Access& access);
   /// Records an access to granule `place`; throws when it races with one before. `keeps_value`: it
   /// stores the value that is there.
-  void touch(Memory& memory, std::int64_t place, const Access& access, const Word* r,
-             bool keeps_value);
+  void note_access(Memory& memory, std::int64_t place, const Access& access, const Word* r,
+                   bool keeps_value);
 
   /// An error of the program at an instruction.
   template <class... Args>
@@ -129,7 +129,7 @@ class Machine {
   bool combines(std::uint64_t earlier, const Access& access) const;
   const Level* racing_level(std::uint64_t earlier, Turn turn, bool with_write,
                             const Access& access) const;
-  void keep_other_read(Touched& touched, std::uint64_t now, const Level& level) const;
+  void keep_other_read(LastAccesses& last_accesses, std::uint64_t now, const Level& level) const;
   [[noreturn]] void report_race(const Memory& memory, std::int64_t place, const Access& access,
                                 std::uint64_t other, const Level& level, const Word* r);
 

@@ -122,7 +122,7 @@ void Memory::allocate(std::string_view for_whom, DataType element, std::int64_t 
   storage = Zeroed<std::uint64_t>(static_cast<std::size_t>(words));
   bytes = reinterpret_cast<std::byte*>(storage.data());
   written = Zeroed<std::uint8_t>(static_cast<std::size_t>(granules));
-  touched = {};
+  last_accesses = {};
   copies.clear();
 }
 
@@ -144,9 +144,9 @@ void Memory::cut_granules(int bits) {
     marks.insert(marks.end(), parts - 1, starts ? goes_on : mark);
   }
   written = std::move(marks);
-  Zeroed<Touched> fresh;
-  for (const Touched& each : touched) fresh.insert(fresh.end(), parts, each);
-  touched = std::move(fresh);
+  Zeroed<LastAccesses> fresh;
+  for (const LastAccesses& each : last_accesses) fresh.insert(fresh.end(), parts, each);
+  last_accesses = std::move(fresh);
   granules *= static_cast<std::int64_t>(parts);
   granule_bits = smaller;
   if (plain_bits) plain_bits = smaller;

@@ -31,9 +31,10 @@ constexpr int stored_bits(DataType element) {
   return element.bits < 8 ? element.bits : element.bytes() * 8;
 }
 
-/// Who accessed an element last, for the search of races: the number of a strand (an iteration of a
-/// parallel loop, from one barrier to the next) and of the access in the program; 0: nobody.
-struct Touched {
+/// The last accesses to an element, for the detection of races: the number of a strand (an
+/// iteration of a parallel loop, from one barrier to the next) and of the access in the program; 0:
+/// none.
+struct LastAccesses {
   std::uint64_t write = 0;
   std::uint64_t read = 0;
   /// Of threads of a block: another one's read, of another warp if there is one.
@@ -59,7 +60,7 @@ struct Memory {
   bool is_ring = false;
   /// What `granule_bits` must be for the plain way to it; 0: it is never plain.
   int plain_bits = 8;
-  /// Nobody may write: a constant, or an array that was lent for reading.
+  /// Read-only: a constant, or an array that was lent for reading.
   bool is_read_only = false;
   /// Each thread of a block has a copy of its own, or each warp: all threads along x.
   bool is_per_thread = false, is_per_warp = false;
@@ -71,9 +72,9 @@ struct Memory {
   /// The strand that allocated it: what happened before has not accessed it.
   std::uint64_t birth = 0;
 
-  Zeroed<std::uint64_t> storage;  ///< What `bytes` leads to, if it is our own.
-  Zeroed<std::uint8_t> written;   ///< For each granule; empty: all of them.
-  Zeroed<Touched> touched;        ///< For each granule; empty: none.
+  Zeroed<std::uint64_t> storage;       ///< What `bytes` leads to, if it is our own.
+  Zeroed<std::uint8_t> written;        ///< For each granule; empty: all of them.
+  Zeroed<LastAccesses> last_accesses;  ///< For each granule; empty: none.
   std::unordered_map<std::int64_t, std::unique_ptr<Memory>> copies;  ///< By thread or warp.
 
   /// Fresh memory never written.

@@ -11,7 +11,7 @@
 // Threads of a block are iterations that go on after others started, so that their strands have
 // numbers in a list. A barrier starts the search anew; one of a warp orders the threads of that
 // warp; an exchange of values orders nothing. So of reads by threads two are kept, of two warps if
-// there are: whoever writes races with one of them if with any.
+// there are: a write races with one of them if with any.
 //
 // Two kinds of loops and memory ask for less. The lanes of a vectorized loop go in step: all of
 // them do a statement before any does the next, and of a loop inside, however often each goes
@@ -21,8 +21,8 @@
 // block lie where they are used after lowering: iterations may write one element each for itself,
 // as long as each reads what it wrote, and no statement reads it later.
 //
-// Threads of a block may fill their shared memory alike: who stores the value that is there races
-// neither with those who stored it nor with those who read it.
+// Threads of a block may fill their shared memory alike: a store of the value that is there races
+// neither with those that stored it nor with those that read it.
 #include <algorithm>
 #include <utility>
 
@@ -145,74 +145,79 @@ bool Machine::combines(std::uint64_t earlier, const Access& access) const {
          (level->loop->reduces && other.is_reduction && access.is_reduction);
 }
 
-void Machine::touch(Memory& memory, std::int64_t place, const Access& access, const Word* r,
-                    bool keeps_value) {
+void Machine::note_access(Memory& memory, std::int64_t place, const Access& access, const Word* r,
+                          bool keeps_value) {
   // What this iteration allocated, no other one knows.
   if (memory.birth >= levels_.back().iteration) return;
-  if (memory.touched.empty()) {
-    memory.touched = Zeroed<Touched>(static_cast<std::size_t>(memory.granules));
+  if (memory.last_accesses.empty()) {
+    memory.last_accesses = Zeroed<LastAccesses>(static_cast<std::size_t>(memory.granules));
   }
-  Touched& touched = memory.touched[static_cast<std::size_t>(place)];
+  LastAccesses& last_accesses = memory.last_accesses[static_cast<std::size_t>(place)];
   const std::uint64_t now = strand_ << site_bits | access.site;
   if (access.is_store) {
     const auto racing = [&](std::uint64_t earlier, Turn turn, bool with_write) -> const Level* {
       const Level* level = racing_level(earlier, turn, with_write, access);
       return level && keeps_value && level->is_team() ? nullptr : level;
     };
-    const Level* by_write = racing(touched.write, touched.write_turn, true);
-    const Level* by_read = racing(touched.read, touched.read_turn, false);
-    const Level* by_other = by_read ? nullptr : racing(touched.other_read, {}, false);
+    const Level* by_write = racing(last_accesses.write, last_accesses.write_turn, true);
+    const Level* by_read = racing(last_accesses.read, last_accesses.read_turn, false);
+    const Level* by_other = by_read ? nullptr : racing(last_accesses.other_read, {}, false);
     const Level* by_any_read = by_read ? by_read : by_other;
-    // What it adds to is not its own, and of several that add the first stays known: who reads
+    // What it adds to is not its own, and of several that add the first stays known: what reads
     // between them races with it.
-    const bool is_combined = combines(touched.write, access);
+    const bool is_combined = combines(last_accesses.write, access);
     if (const Level* level = by_write ? by_write : by_any_read) {
-      // Who writes before it reads might have memory of its own.
-      const Level* other = touched.write ? level_between(touched.write >> site_bits) : nullptr;
+      // A strand that writes before it reads might have memory of its own.
+      const Level* other =
+          last_accesses.write ? level_between(last_accesses.write >> site_bits) : nullptr;
       if (!other || !may_be_own(memory, *other) || is_combined) {
-        const std::uint64_t read = by_other ? touched.other_read : touched.read;
-        report_race(memory, place, access, by_write ? touched.write : read, *level, r);
+        const std::uint64_t read = by_other ? last_accesses.other_read : last_accesses.read;
+        report_race(memory, place, access, by_write ? last_accesses.write : read, *level, r);
       }
-      touched.mixed = other->begin;
-      touched.read = touched.other_read = 0;
+      last_accesses.mixed = other->begin;
+      last_accesses.read = last_accesses.other_read = 0;
       memory.plain_bits = 0;  // From now on, `check_mixed` looks at each access.
     }
     if (is_combined) return;
-    touched.write = now;
-    touched.write_turn = turn_;
+    last_accesses.write = now;
+    last_accesses.write_turn = turn_;
     return;
   }
-  if (const Level* level = racing_level(touched.write, touched.write_turn, true, access)) {
-    report_race(memory, place, access, touched.write, *level, r);
+  if (const Level* level =
+          racing_level(last_accesses.write, last_accesses.write_turn, true, access)) {
+    report_race(memory, place, access, last_accesses.write, *level, r);
   }
   // One read is enough: the first of those at the same time; of lanes in step, the latest.
-  const Level* between = touched.read ? level_between(touched.read >> site_bits) : nullptr;
+  const Level* between =
+      last_accesses.read ? level_between(last_accesses.read >> site_bits) : nullptr;
   if (between) {
-    if (between->is_team()) return keep_other_read(touched, now, *between);
+    if (between->is_team()) return keep_other_read(last_accesses, now, *between);
     if (!between->loop->is_vector) return;
-    const Access& other = *library_.sites[touched.read & site_mask];
-    if (turns_.compare(touched.read_turn, other.statement, turn_, access.statement) > 0) return;
+    const Access& other = *library_.sites[last_accesses.read & site_mask];
+    if (turns_.compare(last_accesses.read_turn, other.statement, turn_, access.statement) > 0)
+      return;
   }
-  touched.read = now;
-  touched.read_turn = turn_;
+  last_accesses.read = now;
+  last_accesses.read_turn = turn_;
 }
 
 /// Keeps a second read of threads, which races with the one that is known, too.
-void Machine::keep_other_read(Touched& touched, std::uint64_t now, const Level& level) const {
+void Machine::keep_other_read(LastAccesses& last_accesses, std::uint64_t now,
+                              const Level& level) const {
   const auto warp_of = [&](std::uint64_t read) {
     return level.number_of(read >> site_bits) / static_cast<std::int64_t>(Team::warp_size);
   };
-  const std::uint64_t known = touched.other_read;
+  const std::uint64_t known = last_accesses.other_read;
   const bool is_open = known && level_between(known >> site_bits) == &level;
-  if (!is_open || warp_of(known) == warp_of(touched.read)) touched.other_read = now;
+  if (!is_open || warp_of(known) == warp_of(last_accesses.read)) last_accesses.other_read = now;
 }
 
 void Machine::check_mixed(Memory& memory, std::int64_t place, const Access& access) {
-  if (memory.touched.empty()) return;
-  Touched& touched = memory.touched[static_cast<std::size_t>(place)];
-  if (touched.mixed == 0) return;
+  if (memory.last_accesses.empty()) return;
+  LastAccesses& last_accesses = memory.last_accesses[static_cast<std::size_t>(place)];
+  if (last_accesses.mixed == 0) return;
   for (const Level& level : levels_) {
-    if (level.begin == touched.mixed) return;
+    if (level.begin == last_accesses.mixed) return;
   }
   if (!access.is_store) {
     fail_at(
@@ -222,7 +227,7 @@ void Machine::check_mixed(Memory& memory, std::int64_t place, const Access& acce
                     "read after the loop",
                     access.buffer->name));
   }
-  touched.mixed = 0;
+  last_accesses.mixed = 0;
 }
 
 void Machine::report_race(const Memory& memory, std::int64_t place, const Access& access,

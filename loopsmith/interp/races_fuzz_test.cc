@@ -25,7 +25,7 @@ struct Around {
   int value;
   bool operator==(const Around&) const = default;
 };
-struct Touch {
+struct Access {
   std::vector<Around> path;
   int statement;
   int element;
@@ -59,11 +59,11 @@ class Nest {
   /// Whether two accesses of one element, of which one writes, are in iterations that nothing
   /// orders.
   bool races() {
-    std::vector<Touch> touches;
-    for (const auto& run : runs_) run({}, {}, touches);
-    for (std::size_t i = 0; i < touches.size(); ++i) {
+    std::vector<Access> accesses;
+    for (const auto& run : runs_) run({}, {}, accesses);
+    for (std::size_t i = 0; i < accesses.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
-        const Touch &now = touches[i], &then = touches[j];
+        const Access &now = accesses[i], &then = accesses[j];
         if (now.element != then.element || (!now.is_write && !then.is_write)) continue;
         const auto [x, y] = std::ranges::mismatch(now.path, then.path);
         const bool parts = x != now.path.end() && y != then.path.end();
@@ -80,7 +80,7 @@ class Nest {
 
  private:
   using Values = std::vector<int>;
-  using Run = std::function<void(const std::vector<Around>&, const Values&, std::vector<Touch>&)>;
+  using Run = std::function<void(const std::vector<Around>&, const Values&, std::vector<Access>&)>;
 
   int pick(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
 
@@ -95,13 +95,13 @@ class Nest {
     const Stmt body = draw(depth - 1);
     variables_.pop_back();
     const std::vector<Run> inner = std::exchange(runs_, std::move(outer));
-    runs_.push_back([=](std::vector<Around> path, Values values, std::vector<Touch>& touches) {
+    runs_.push_back([=](std::vector<Around> path, Values values, std::vector<Access>& accesses) {
       const int count = extent_value(values);
       path.push_back({number, kind, 0});
       values.push_back(0);
       for (int i = 0; i < count; ++i) {
         path.back().value = values.back() = i;
-        for (const Run& run : inner) run(path, values, touches);
+        for (const Run& run : inner) run(path, values, accesses);
       }
     });
     return for_loop(variable, 0, extent, body, kind);
@@ -113,9 +113,9 @@ class Nest {
     const auto [to, to_value] = small(pick(elements), elements, true);
     const auto [from, from_value] = small(pick(elements), elements, true);
     runs_.push_back(
-        [=](const std::vector<Around>& path, const Values& values, std::vector<Touch>& touches) {
-          touches.push_back({path, number, from_value(values), false});
-          touches.push_back({path, number, to_value(values), true});
+        [=](const std::vector<Around>& path, const Values& values, std::vector<Access>& accesses) {
+          accesses.push_back({path, number, from_value(values), false});
+          accesses.push_back({path, number, to_value(values), true});
         });
     const Expr one = float_imm(f32, 1);
     return store(buffer_, load(buffer_, {from}) * float_imm(f32, 2) + one, {to});

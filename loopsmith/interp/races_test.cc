@@ -258,7 +258,7 @@ TEST(races, reductions_of_a_skewed_loop_are_those_of_its_iteration) {
   }
 }
 
-TEST(races, who_overwrites_reduces_nothing) {
+TEST(races, an_overwriting_store_reduces_nothing) {
   const auto a = decl_buffer({4}, f32, "A"), s = decl_buffer({1}, f32, "S");
   const auto k = var("k"), vk = var("vk");
   const auto error = [&](const Expr& value) {

@@ -97,7 +97,7 @@ class Slicer {
     std::size_t first_value, last_value = 0;
   };
 
-  // What was found, for who makes a slice of it.
+  // What was found, for the slicer.
   const std::vector<Loop>& loops() const { return loops_; }
   const std::vector<Memory>& memories() const { return memories_; }
   const std::vector<Store>& all_stores() const { return stores_found_; }

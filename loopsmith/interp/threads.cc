@@ -37,11 +37,11 @@ Team& team_of(const Instr* at, Machine& machine) {
 const Instr* give(const Instr* at, Word* r, Machine& machine) {
   machine.step();
   Fiber& fiber = team_of(at, machine).fiber();
-  fiber.given[++fiber.gifts % 2].assign(r + at->a, r + at->a + at->b);
+  fiber.given[++fiber.publications % 2].assign(r + at->a, r + at->a + at->b);
   return machine.suspend(at, static_cast<Wait>(at->c));
 }
 
-const std::vector<Word>& gift_of(const Fiber& fiber, std::size_t number) {
+const std::vector<Word>& published_of(const Fiber& fiber, std::size_t number) {
   return fiber.given[number % 2];
 }
 
@@ -57,13 +57,13 @@ const Instr* shuffle(const Instr* at, Word* r, Machine& machine) {
   if (how == Shuffling::down && lane + asked < first + width) from = lane + asked;
   const std::size_t source =
       team.current - static_cast<std::size_t>(lane) + static_cast<std::size_t>(from);
-  const std::size_t number = team.fiber().gifts;
-  if (source >= team.fibers.size() || team.fibers[source].gifts < number) {
+  const std::size_t number = team.fiber().publications;
+  if (source >= team.fibers.size() || team.fibers[source].publications < number) {
     machine.fail(at, "lane_takes_part", hint("shuffle where all lanes of the warp are"),
                  "lane {} takes a value from lane {}, which gave none", lane, from);
   }
-  const std::vector<Word>& gift = gift_of(team.fibers[source], number);
-  std::copy(gift.begin(), gift.end(), r + at->d);
+  const std::vector<Word>& published = published_of(team.fibers[source], number);
+  std::copy(published.begin(), published.end(), r + at->d);
   return at + 1;
 }
 
@@ -75,19 +75,20 @@ const Instr* gather(const Instr* at, Word* r, Machine& machine) {
     for (std::size_t i = 0; i < from.is_reduced.size(); ++i) {
       if (!from.is_reduced[i] && other.indices[i] != self.indices[i]) return false;
     }
-    return other.gifts >= self.gifts && gift_of(other, self.gifts)[0].i != 0;
+    return other.publications >= self.publications &&
+           published_of(other, self.publications)[0].i != 0;
   };
   for (std::int64_t& next = r[at->a].i; next < static_cast<std::int64_t>(team.fibers.size());) {
     const Fiber& other = team.fibers[static_cast<std::size_t>(next++)];
     if (!is_member(other)) continue;
-    const std::vector<Word>& gift = gift_of(other, self.gifts);
-    std::copy(gift.begin() + 1, gift.end(), r + at->d);
+    const std::vector<Word>& published = published_of(other, self.publications);
+    std::copy(published.begin() + 1, published.end(), r + at->d);
     return at + 1;
   }
   return at + at->jump;
 }
 
-enum class Released : std::uint8_t { nobody, warps, block };
+enum class Released : std::uint8_t { none, warps, block };
 
 /// Lets threads go on whose block, or whose warp, waits at the same place.
 Released release_threads(const std::vector<Fiber>& fibers, std::vector<bool>& runs) {
@@ -100,7 +101,7 @@ Released release_threads(const std::vector<Fiber>& fibers, std::vector<bool>& ru
       is_complete = is_complete && fibers[i].next;
       if (!fibers[i].next) continue;
       if (!leader) leader = &fibers[i];
-      if (fibers[i].waits != leader->waits || (fibers[i].whom == Wait::block) != is_block) {
+      if (fibers[i].waits != leader->waits || (fibers[i].wait_kind == Wait::block) != is_block) {
         return false;
       }
     }
@@ -109,7 +110,7 @@ Released release_threads(const std::vector<Fiber>& fibers, std::vector<bool>& ru
     return true;
   };
   if (release(0, fibers.size(), /*is_block=*/true)) return Released::block;
-  Released released = Released::nobody;
+  Released released = Released::none;
   for (std::size_t warp = 0; warp < fibers.size(); warp += Team::warp_size) {
     const std::size_t end = std::min(warp + Team::warp_size, fibers.size());
     if (release(warp, end, /*is_block=*/false)) released = Released::warps;
@@ -119,7 +120,7 @@ Released release_threads(const std::vector<Fiber>& fibers, std::vector<bool>& ru
 
 }  // namespace
 
-const Instr* Machine::suspend(const Instr* at, Wait whom) {
+const Instr* Machine::suspend(const Instr* at, Wait wait_kind) {
   if (!team_) {
     fail(at, "inside_threads", hint("launch threads around it"),
          "a barrier stands where there is only one thread");
@@ -130,7 +131,7 @@ const Instr* Machine::suspend(const Instr* at, Wait whom) {
   }
   Fiber& fiber = team_->fiber();
   fiber.waits = at;
-  fiber.whom = whom;
+  fiber.wait_kind = wait_kind;
   fiber.next = at + 1;
   return nullptr;
 }
@@ -213,7 +214,7 @@ void Machine::run_team(const ThreadRegion& region, const Instr* at) {
     if (std::ranges::none_of(team.fibers, is_waiting)) break;
     runs.assign(runs.size(), false);
     const Released released = release_threads(team.fibers, runs);
-    if (released == Released::nobody) report_divergence(team);
+    if (released == Released::none) report_divergence(team);
     if (options_.check_races) order_threads(team, runs, released == Released::block);
   }
   team_ = nullptr;
@@ -232,7 +233,7 @@ void Machine::order_threads(const Team& team, const std::vector<bool>& runs, boo
     return;
   }
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const bool is_ordered = runs[i] && team.fibers[i].whom == Wait::warp;
+    const bool is_ordered = runs[i] && team.fibers[i].wait_kind == Wait::warp;
     if (is_ordered) level.warp_begins[i / Team::warp_size] = strand_ + 1;
   }
 }
@@ -256,11 +257,11 @@ void Machine::report_divergence(const Team& team) {
          number(absent));
   }
   const auto place = [&](const Fiber& fiber) {
-    return fiber.whom == Wait::lanes ? "an exchange of values" : "one barrier";
+    return fiber.wait_kind == Wait::lanes ? "an exchange of values" : "one barrier";
   };
   fail(first->waits, "barriers_meet", everywhere, "thread {} waits at {}{}, thread {} at {}{}",
        number(first), place(*first), line(*first), number(other),
-       other->whom == Wait::lanes ? place(*other) : "another", line(*other));
+       other->wait_kind == Wait::lanes ? place(*other) : "another", line(*other));
 }
 
 Handler fork_handler() {
@@ -272,7 +273,7 @@ Handler thread_end_handler() {
 Handler barrier_handler() {
   return barrier;
 }
-Handler give_handler() {
+Handler publish_handler() {
   return give;
 }
 Handler shuffle_handler(Shuffling how) {

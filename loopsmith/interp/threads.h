@@ -13,7 +13,7 @@ namespace loopsmith::interp {
 
 struct Frame;
 
-/// For whom a thread waits.
+/// What a thread waits for.
 enum class Wait : std::uint8_t {
   block,  ///< All threads; what they did comes before what they do next.
   warp,   ///< Those of its warp; the same for these.
@@ -25,11 +25,12 @@ struct Fiber {
   std::vector<std::unique_ptr<Frame>> frames;
   const Instr* next = nullptr;  ///< Where it goes on; null: it is done.
   const Instr* waits = nullptr;
-  Wait whom = Wait::block;
+  Wait wait_kind = Wait::block;
   std::vector<std::int64_t> indices;  ///< For each axis.
-  /// What it gave to the others, last and before: who has taken the one may give the next.
+  /// What it gave to the others, last and before: a thread that has taken the one may give the
+  /// next.
   std::array<std::vector<Word>, 2> given;
-  std::size_t gifts = 0;
+  std::size_t publications = 0;
   std::vector<int> visits;  ///< How often it came to each site of an allocation.
   Turn turn;
 };
@@ -54,7 +55,7 @@ Handler thread_end_handler();
 Handler barrier_handler();
 
 /// Gives `b` words from `a` on to the others, and waits for them; `c` is a Wait.
-Handler give_handler();
+Handler publish_handler();
 /// d = what the lane `a` of a group of `b` lanes gave; up, down: the lane `a` before, behind.
 enum class Shuffling : std::uint8_t { direct, up, down };
 Handler shuffle_handler(Shuffling how);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Races between threads that meet at barriers and exchange values, against all pairs of accesses.
+// Races between threads that wait at barriers and exchange values, against all pairs of accesses.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -83,10 +83,11 @@ class Program {
 
  private:
   static bool conflict(const Action& a, const Action& b, bool has_warp_barrier) {
-    const auto touches = [](const Action& x) {
+    const auto accesses = [](const Action& x) {
       return x.step == Step::store || x.step == Step::load;
     };
-    if (!touches(a) || !touches(b) || (a.step == Step::load && b.step == Step::load)) return false;
+    if (!accesses(a) || !accesses(b) || (a.step == Step::load && b.step == Step::load))
+      return false;
     for (int t = 0; t < threads; ++t) {
       for (int u = 0; u < threads; ++u) {
         const bool is_ordered = t == u || (has_warp_barrier && t / 32 == u / 32);

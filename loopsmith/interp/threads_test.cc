@@ -362,7 +362,7 @@ TEST(threads, fill_memory_alike_while_others_read_it) {
         S[0] = A[tx]
         X[tx] = S[0])"),
             "");
-  // Who has not written it itself may read what was there before.
+  // A thread that has not written it itself may read what was there before.
   EXPECT_NE(said_of(R"(
         if tx > 0:
             S[0] = A[5]

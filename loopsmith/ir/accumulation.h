@@ -24,7 +24,7 @@ enum class Combiner : std::uint8_t {
 
 /// `buffer[indices] = combine(buffer[indices], operand)`. `x + a - b` is the sum of x and `a - b`.
 /// The operand may read elements of the buffer by other indices, `A[i, j] -= A[i, k] * A[j, k]`:
-/// that these are other elements is for who changes the order of updates to know.
+/// that these are other elements is for steps that change the order of updates to know.
 struct Accumulation {
   Combiner combiner;
   Expr operand;

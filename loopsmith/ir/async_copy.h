@@ -12,8 +12,8 @@ namespace loopsmith {
 /// up to a `ptx_commit_group` is one group.
 inline constexpr std::string_view async_scope = "async_scope";
 /// The attribute around the same copies where a thread waits until they are done: of the groups
-/// that it has committed, all but the last so many, the attribute's value. Between the two nobody
-/// knows what the memory holds.
+/// that it has committed, all but the last so many, the attribute's value. Between the two no
+/// thread knows what the memory holds.
 inline constexpr std::string_view async_done = "async_done";
 /// The attribute around a product of four warps that may be under way when its statement is done,
 /// and so many before it of the same warps, the attribute's value. Its operands stay as they are

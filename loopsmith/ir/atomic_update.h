@@ -13,8 +13,8 @@ struct AtomicUpdate {
   Op op;         ///< `atomic_add`, ...
   Expr operand;  ///< What is added.
 
-  /// The order of the updates, another one each time, is seen in the result: only who asks for
-  /// atomic updates gets them.
+  /// The order of the updates, another one each time, is seen in the result: only a program that
+  /// asks for atomic updates gets them.
   bool rounds() const { return operand.dtype().is_float(); }
 };
 

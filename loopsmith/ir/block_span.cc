@@ -11,7 +11,7 @@ Stmt of_block(const Stmt& body, std::string_view block) {
   Rewriter rewrite;
   rewrite.on<BlockRealize>([](const BlockRealize& inner) { return Stmt(&inner); });
   rewrite.on<BufferStore>([&](const BufferStore& store) {
-    // Who belongs to a block already keeps it: rules put whole nests into one.
+    // Nodes that belong to a block already keep it: rules put whole nests into one.
     if (!store.span.known() || !source_block(store.span.source).empty()) return Stmt(&store);
     BufferStore copy = store;
     copy.span.source = block_source(store.span.source, block);

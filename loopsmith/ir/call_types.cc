@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What intrinsics take. A call of other types is refused where it is made, so that nobody after
+// What intrinsics take. A call of other types is refused where it is made, so that no pass after
 // that has to ask.
 #include <fmt/ranges.h>
 

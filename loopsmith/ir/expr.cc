@@ -17,7 +17,7 @@ constexpr std::int64_t max_lanes = 0xFFFF;
 
 /// The operands have one type; the result has it too.
 template <class T>
-void settle_arithmetic(T& node, std::string_view what) {
+void canonicalize_arithmetic(T& node, std::string_view what) {
   const DataType a = node.a.dtype();
   const DataType b = node.b.dtype();
   require(a == b, ErrorKind::type_mismatch, "operands_have_one_type",
@@ -30,15 +30,15 @@ void settle_arithmetic(T& node, std::string_view what) {
 }
 
 template <class T>
-void settle_integer_arithmetic(T& node, std::string_view what) {
-  settle_arithmetic(node, what);
+void canonicalize_integer_arithmetic(T& node, std::string_view what) {
+  canonicalize_arithmetic(node, what);
   require(node.dtype.is_integer(), ErrorKind::type_mismatch, "operands_are_integers",
           hint("use Div, or fmod, for floating-point operands"), node.span,
           "{}: the operands are {}, not integers", what, TypeName(node.dtype));
 }
 
 template <class T>
-void settle_comparison(T& node, std::string_view what) {
+void canonicalize_comparison(T& node, std::string_view what) {
   const DataType a = node.a.dtype();
   const DataType b = node.b.dtype();
   require(a == b, ErrorKind::type_mismatch, "operands_have_one_type",
@@ -48,8 +48,8 @@ void settle_comparison(T& node, std::string_view what) {
 }
 
 template <class T>
-void settle_logic(T& node, std::string_view what) {
-  settle_comparison(node, what);
+void canonicalize_logic(T& node, std::string_view what) {
+  canonicalize_comparison(node, what);
   require(node.a.dtype().is_bool(), ErrorKind::type_mismatch, "operands_are_bool",
           hint("compare with 0 to make a bool"), node.span, "{}: the operands are {}, not bool",
           what, TypeName(node.a.dtype()));
@@ -162,55 +162,55 @@ void canonicalize(Cast& node) {
 }
 
 void canonicalize(Add& node) {
-  settle_arithmetic(node, "Add");
+  canonicalize_arithmetic(node, "Add");
 }
 void canonicalize(Sub& node) {
-  settle_arithmetic(node, "Sub");
+  canonicalize_arithmetic(node, "Sub");
 }
 void canonicalize(Mul& node) {
-  settle_arithmetic(node, "Mul");
+  canonicalize_arithmetic(node, "Mul");
 }
 void canonicalize(Div& node) {
-  settle_arithmetic(node, "Div");
+  canonicalize_arithmetic(node, "Div");
 }
 void canonicalize(Mod& node) {
-  settle_integer_arithmetic(node, "Mod");
+  canonicalize_integer_arithmetic(node, "Mod");
 }
 void canonicalize(FloorDiv& node) {
-  settle_integer_arithmetic(node, "FloorDiv");
+  canonicalize_integer_arithmetic(node, "FloorDiv");
 }
 void canonicalize(FloorMod& node) {
-  settle_integer_arithmetic(node, "FloorMod");
+  canonicalize_integer_arithmetic(node, "FloorMod");
 }
 void canonicalize(Min& node) {
-  settle_arithmetic(node, "Min");
+  canonicalize_arithmetic(node, "Min");
 }
 void canonicalize(Max& node) {
-  settle_arithmetic(node, "Max");
+  canonicalize_arithmetic(node, "Max");
 }
 void canonicalize(EQ& node) {
-  settle_comparison(node, "EQ");
+  canonicalize_comparison(node, "EQ");
 }
 void canonicalize(NE& node) {
-  settle_comparison(node, "NE");
+  canonicalize_comparison(node, "NE");
 }
 void canonicalize(LT& node) {
-  settle_comparison(node, "LT");
+  canonicalize_comparison(node, "LT");
 }
 void canonicalize(LE& node) {
-  settle_comparison(node, "LE");
+  canonicalize_comparison(node, "LE");
 }
 void canonicalize(GT& node) {
-  settle_comparison(node, "GT");
+  canonicalize_comparison(node, "GT");
 }
 void canonicalize(GE& node) {
-  settle_comparison(node, "GE");
+  canonicalize_comparison(node, "GE");
 }
 void canonicalize(And& node) {
-  settle_logic(node, "And");
+  canonicalize_logic(node, "And");
 }
 void canonicalize(Or& node) {
-  settle_logic(node, "Or");
+  canonicalize_logic(node, "Or");
 }
 
 void canonicalize(Not& node) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What memory is, by its scope: who sees it. Pointers carry scopes as texts, since users may have
-// names of their own; the code asks what a text means here, once.
+// What memory is, by its scope: which threads see it. Pointers carry scopes as texts, since users
+// may have names of their own; the code asks what a text means here, once.
 #pragma once
 #include <cstdint>
 #include <string_view>

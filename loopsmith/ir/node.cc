@@ -104,7 +104,7 @@ NodeInfo info_of() {
           .canonicalize =
               [](Object& node) {
                 detail::require_fields(static_cast<const T&>(node));
-                detail::settle_node(static_cast<T&>(node));
+                detail::canonicalize_node(static_cast<T&>(node));
               },
           .remove = [](const Object* node) { delete static_cast<const T*>(node); }};
 }

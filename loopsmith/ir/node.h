@@ -258,7 +258,7 @@ void require_fields(const T& node) {
 
 /// Checks the node and derives its type, where its header declares `canonicalize(T&)`.
 template <class T>
-void settle_node(T& node) {
+void canonicalize_node(T& node) {
   if constexpr (requires { canonicalize(node); }) canonicalize(node);
 }
 }  // namespace detail
@@ -268,7 +268,7 @@ void settle_node(T& node) {
 template <class T>
 Ptr<T> make(T node) {
   detail::require_fields(node);
-  detail::settle_node(node);
+  detail::canonicalize_node(node);
   return Ptr<T>(new T(std::move(node)));
 }
 

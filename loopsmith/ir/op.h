@@ -15,7 +15,7 @@ enum class Effect : std::uint8_t {
   control,     ///< Leaves its place.
 };
 
-/// The type of a call, where nobody says another one.
+/// The type of a call, unless another one is given.
 enum class Result : std::uint8_t {
   first,    ///< That of its first argument.
   second,   ///< That of its second argument.

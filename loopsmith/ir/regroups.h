@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is recorded of a loop that runs its iterations at once and accumulates across them.
+// What is recorded of a loop that runs its iterations concurrently and accumulates across them.
 #pragma once
 #include <optional>
 #include <string>

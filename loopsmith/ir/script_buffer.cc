@@ -9,7 +9,7 @@
 
 namespace loopsmith::detail {
 
-/// What stands for `node`. One that nobody has defined gets a name all the same.
+/// What stands for `node`. One without a definition gets a name all the same.
 std::string ScriptWriter::name(const Ref& node) {
   if (const std::string* known = names_.find(node.get())) return *known;
   if (const auto* function = node.as<GlobalVar>()) return "cls." + label(function->name_hint);

@@ -122,7 +122,7 @@ class ScriptWriter {
   void declare_variable(const Ptr<Var>& variable);
   void declare_free(const Ref& root);
   void declare_threads(const Ref& root);
-  /// Declares what the shape, strides and offset of a buffer use and nobody has defined.
+  /// Declares what the shape, strides and offset of a buffer use and nothing has defined.
   void declare_parts(const Buffer& buffer);
   const std::string& name_buffer(const Ptr<Buffer>& buffer);
   /// `A = function(source, shape, ...)`

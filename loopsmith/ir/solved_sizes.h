@@ -18,7 +18,8 @@ struct SolvedSize {
 
 /// What the extents of a function's parameters say of variables that are no extent by themselves,
 /// in an order in which each value is known when it is needed. The value is 0 or more, and right
-/// where the extent that it gives is the one it was solved from: who binds it checks that.
+/// where the extent that it gives is the one it was solved from, which is checked where it is
+/// bound.
 std::vector<SolvedSize> solved_sizes(const PrimFunc& func);
 
 }  // namespace loopsmith

@@ -106,7 +106,7 @@ class Hasher {
   }
 
  private:
-  /// Variables and buffers: their content, and a number that tells them apart.
+  /// Variables and buffers: their content, and a number that identifies each.
   Digest hash_named(const Object& node, Role role) {
     if (const auto known = done_.find(&node); known != done_.end()) return known->second;
     const bool free = !defines_inside(role);

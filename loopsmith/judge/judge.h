@@ -9,9 +9,9 @@
 
 namespace loopsmith::judge {
 
-/// In which order the iterations of a loop run that run at once: loops that are parallel, or bound
-/// to threads. Those that are bound to a reduction with an init are combined in their own way, and
-/// run in order; so do vectorized loops.
+/// In which order the iterations of a loop run that run concurrently: loops that are parallel, or
+/// bound to threads. Those that are bound to a reduction with an init are combined in their own
+/// way, and run in order; so do vectorized loops.
 enum class Order : std::uint8_t { forward, backward, shuffled };
 
 struct RunOptions {

@@ -44,22 +44,22 @@ Expr terms_without(const Substitution& variables, const Expr& condition) {
 }
 
 /// True when a block inside starts a reduction over the loop, if through bounds or axes around it.
-bool drives_reduction(const For& loop) {
-  bool drives = false;
-  Substitution driven = {{loop.loop_var, loop.min}};
+bool starts_reduction(const For& loop) {
+  bool starts = false;
+  Substitution dependent = {{loop.loop_var, loop.min}};
   pre_order_visit(loop.body, [&](const Ref& ref) {
     const auto* inner = ref.as<For>();
-    if (inner && uses_any(inner->min, driven)) driven[inner->loop_var] = inner->min;
+    if (inner && uses_any(inner->min, dependent)) dependent[inner->loop_var] = inner->min;
     const auto* realize = ref.as<BlockRealize>();
     for (std::size_t i = 0; realize && i < realize->iter_values.size(); ++i) {
       const IterVar& axis = *realize->block->iter_vars[i];
-      if (!uses_any(realize->iter_values[i], driven)) continue;
-      driven[axis.var] = axis.dom->min;
-      drives = drives || (realize->block->init && is_reduction(axis));
+      if (!uses_any(realize->iter_values[i], dependent)) continue;
+      dependent[axis.var] = axis.dom->min;
+      starts = starts || (realize->block->init && is_reduction(axis));
     }
-    return !drives;
+    return !starts;
   });
-  return drives;
+  return starts;
 }
 
 /// The inits that run because a reduction axis has an empty domain: before the outermost loop that
@@ -81,8 +81,8 @@ class EmptyReductions {
       for (const Stmt& part : sequence->seq) find(part);
     } else if (const auto* branch = stmt.as<IfThenElse>()) {
       find(branch->then_case);
-      const Expr otherwise = make(Not{.a = branch->condition});
-      way_.back() = make(IfThenElse{.condition = otherwise, .then_case = branch->then_case});
+      const Expr is_false = make(Not{.a = branch->condition});
+      way_.back() = make(IfThenElse{.condition = is_false, .then_case = branch->then_case});
       if (branch->else_case) find(branch->else_case);
     } else if (const auto* realize = stmt.as<BlockRealize>(); realize && realize->block->init) {
       add_init(*realize);
@@ -254,7 +254,7 @@ class Machine : Values {
     runs_concurrently_ = runs_concurrently_ || (is_concurrent && extent > 1);
     for (const Stmt& init : empty_reductions_.before(loop)) run(init);
     std::vector<std::int64_t> turns;
-    if (is_concurrent && options_.order != Order::forward && !drives_reduction(loop)) {
+    if (is_concurrent && options_.order != Order::forward && !starts_reduction(loop)) {
       for (std::int64_t i = extent; i-- > 0;) turns.push_back(i);
       if (options_.order == Order::shuffled) std::ranges::shuffle(turns, random_);
     }

@@ -10,7 +10,7 @@ namespace loopsmith {
 /// intermediate values are computed where they are used, outer loops are parallel, inner ones
 /// vectorized. Its steps are those of `rules.h`, and may be seen, replayed and continued.
 ///
-/// What nobody has a rule for stays as it is written, and so does a function that is marked
+/// What no rule takes stays as it is written, and so does a function that is marked
 /// `tir.is_scheduled`. With `leaves_holes`, numbers are samples that a search may decide anew.
 Schedule default_schedule(const Ptr<PrimFunc>& func, const CpuModel& machine,
                           bool leaves_holes = false);

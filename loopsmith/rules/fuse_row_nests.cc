@@ -19,7 +19,7 @@ bool same_axis(const Axis& a, const Axis& b) {
   return structural_equal(a.extent, b.extent) && structural_equal(a.min, b.min);
 }
 
-bool touches(const Nest& nest, const Ptr<Buffer>& buffer) {
+bool accesses(const Nest& nest, const Ptr<Buffer>& buffer) {
   return reads(nest, buffer) || writes(nest, buffer);
 }
 
@@ -49,7 +49,7 @@ std::vector<std::size_t> shared_dimensions(const Nest& nest, const Ptr<Buffer>& 
 bool depend_row_by_row(const Nest& first, const Nest& second, std::size_t shared) {
   const auto row_by_row = [&](const Nest& writer, const Nest& other) {
     return std::ranges::all_of(written_buffers(writer), [&](const Ptr<Buffer>& buffer) {
-      if (!touches(other, buffer)) return true;
+      if (!accesses(other, buffer)) return true;
       const std::vector<std::size_t> mine = shared_dimensions(writer, buffer, shared);
       return !mine.empty() && mine == shared_dimensions(other, buffer, shared);
     });
@@ -59,8 +59,9 @@ bool depend_row_by_row(const Nest& first, const Nest& second, std::size_t shared
 
 bool share_a_buffer(const Group& group, const Nest& nest) {
   return std::ranges::any_of(group.nests, [&](const Nest& other) {
-    return std::ranges::any_of(
-        accesses_in(other), [&](const NestAccess& access) { return touches(nest, access.buffer); });
+    return std::ranges::any_of(accesses_in(other), [&](const NestAccess& access) {
+      return accesses(nest, access.buffer);
+    });
   });
 }
 
@@ -128,7 +129,7 @@ std::vector<Group> fuse_row_nests(const Program& program, const CpuModel& machin
       groups.back().nests.push_back(*program.parts[i].nest);
       continue;
     }
-    // Nobody asks what a nest that stands alone could share.
+    // What a nest that stands alone could share is not asked for.
     const bool is_alone = program.parts.size() == 1;
     const std::size_t most = is_alone ? 0 : max_shared(*part.nest, machine);
     const std::size_t shared = groups.empty() ? 0 : shared_with(groups.back(), *part.nest, most);

@@ -17,7 +17,7 @@ using te::placeholder;
 using te::Tensor;
 using testing::numbers;
 
-/// Whose cores' caches hold no image of these tests.
+/// The caches of its cores hold no image of these tests.
 constexpr CpuModel machine{.vector_bytes = 32,
                            .vector_registers = 16,
                            .cores = 2,

@@ -10,10 +10,10 @@ namespace loopsmith {
 namespace {
 
 /// The memory that a body uses, and what of it that body may write.
-struct Touched {
+struct UsedMemory {
   std::unordered_set<const Object*> used, written;
 
-  explicit Touched(const Stmt& body) {
+  explicit UsedMemory(const Stmt& body) {
     pre_order_visit(body, [&](const Ref& ref) {
       const auto* store = ref.as<BufferStore>();
       const auto* load = ref.as<BufferLoad>();
@@ -71,15 +71,15 @@ Bytes bytes_of(const Ptr<Buffer>& buffer) {
 
 Stmt with_overlap_check(const PrimFunc& func, const Stmt& scheduled) {
   if (func.attrs.get_int("tir.noalias", 0) != 0) return scheduled;
-  const Touched touched(func.body);
+  const UsedMemory memory(func.body);
   Expr are_apart;  // A bit: to join that of many pairs takes no branches.
   for (std::size_t i = 0; i < func.buffer_map.size(); ++i) {
     for (std::size_t k = 0; k < i; ++k) {
       const Ptr<Buffer>&a = func.buffer_map[i], &b = func.buffer_map[k];
       if (!a || !b || a->data.same_as(b->data)) continue;
       const Object *first = a->data.get(), *second = b->data.get();
-      const bool is_written = touched.written.contains(first) || touched.written.contains(second);
-      if (!is_written || !touched.used.contains(first) || !touched.used.contains(second)) continue;
+      const bool is_written = memory.written.contains(first) || memory.written.contains(second);
+      if (!is_written || !memory.used.contains(first) || !memory.used.contains(second)) continue;
       const Bytes x = bytes_of(a), y = bytes_of(b);
       const Expr is_apart =
           call(i32, op("bitwise_or"), {cast(i32, x.end <= y.begin), cast(i32, y.end <= x.begin)});

@@ -17,7 +17,7 @@
 #include "loopsmith/transform/testing/functions.h"
 
 namespace loopsmith {
-namespace cut_borders_test {
+namespace peel_boundaries_test {
 
 using te::compute;
 using te::placeholder;
@@ -238,5 +238,5 @@ TEST(peel_boundaries, finds_no_border_where_a_scalar_overflows) {
   }
 }
 
-}  // namespace cut_borders_test
+}  // namespace peel_boundaries_test
 }  // namespace loopsmith

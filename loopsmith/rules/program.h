@@ -19,7 +19,7 @@ struct Part {
 /// A function as the rules see it.
 struct Program {
   std::vector<Part> parts;
-  std::vector<Ptr<Buffer>> locals;  ///< Allocated by the root block: nobody outside sees them.
+  std::vector<Ptr<Buffer>> locals;  ///< Allocated by the root block: not visible outside.
 
   bool is_local(const Ptr<Buffer>& buffer) const;
   /// True when a part other than a nest uses the buffer.

@@ -22,7 +22,7 @@ using testing::numbers;
 constexpr CpuModel machine{
     .vector_bytes = 32, .vector_registers = 16, .cores = 2, .thread_start_cycles = 500};
 
-/// Whose second cache holds no long panels.
+/// Its second cache holds no long panels.
 constexpr CpuModel small_cache{
     .vector_bytes = 32, .vector_registers = 16, .cores = 2, .core_cache_bytes = 1 << 13};
 

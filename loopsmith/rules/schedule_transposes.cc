@@ -115,8 +115,8 @@ NestLoop fused_run(Schedule& schedule, const std::vector<NestLoop>& run) {
   return run.size() == 1 ? run[0] : with_axis(schedule, fuse_all(schedule, run));
 }
 
-std::int64_t extent_or(const Axis& axis, std::int64_t otherwise) {
-  return constant_extent(axis).value_or(otherwise);
+std::int64_t extent_or(const Axis& axis, std::int64_t default_value) {
+  return constant_extent(axis).value_or(default_value);
 }
 
 /// True when the nest copies a few rows into neighbours: one element of each, then the next ones.

@@ -13,9 +13,9 @@ struct ReductionCut {
   std::int64_t parts;
 };
 
-/// The cut of a long reduction to few results, whose parts may run at once. The number of parts
-/// depends on the program alone. Nullopt where there are results enough to compute at once, or no
-/// even cut.
+/// The cut of a long reduction to few results, whose parts may run concurrently. The number of
+/// parts depends on the program alone. Nullopt where there are results enough to compute at once,
+/// or no even cut.
 std::optional<ReductionCut> cut_of_reduction(const Nest& nest, const CpuModel& machine);
 
 /// Cuts long reductions to few results by steps, and gives whether there were any.

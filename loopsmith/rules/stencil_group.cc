@@ -90,7 +90,7 @@ std::optional<RowWindow> window_of(const StencilStage& reader, const StencilStag
   return window;
 }
 
-/// A stage, and who reads its result.
+/// A stage, and the stages that read its result.
 struct Candidate {
   StencilStage stage;
   double cost = 0;         ///< Of a vector.

@@ -33,7 +33,7 @@ bool is_definition(const Stmt& stmt) {
 }
 
 /// Adds what a statement does, one after another, with the nodes; `no_node` for those without
-/// others inside. Where a scope begins and ends stands its definition, so that nobody takes nests
+/// others inside. Where a scope begins and ends stands its definition, so that no rule takes nests
 /// inside and outside of it for neighbours.
 void add_statements(const Schedule& schedule, const Stmt& stmt, NodeId node, Statements& found) {
   const bool has_scope = is_definition(stmt);

@@ -11,7 +11,7 @@ namespace loopsmith {
 /// The program of a schedule as the rules see it: the statements of its root block, in their order.
 Program program_of(const Schedule& schedule);
 
-/// The subjects of a program: nests that meet row by row stand together, others alone.
+/// The subjects of a program: nests that share rows stand together, others alone.
 std::vector<Subject> subjects_of(const Schedule& schedule, const CpuModel& machine);
 
 }  // namespace loopsmith

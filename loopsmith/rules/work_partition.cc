@@ -9,7 +9,7 @@ namespace {
 /// How much of a task the last core to be done works alone, where others are slowed down.
 constexpr double waiting_share = 0.1;
 constexpr std::int64_t tasks_a_core = 8;
-/// For sizes that nobody knows yet.
+/// For sizes that are not known yet.
 constexpr WorkPartition usual{.rows = 16, .columns = 2};
 
 std::int64_t ceil_of(std::int64_t a, std::int64_t b) {

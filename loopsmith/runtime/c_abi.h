@@ -57,7 +57,7 @@ typedef enum ls_kind {
   /* Only what a kernel passes to a function of the host: */
   LS_UINT = 5, /* of 64 bits, in as_int */
   LS_TEXT = 6,
-  LS_NONE = 7 /* of a result: nobody takes it */
+  LS_NONE = 7 /* of a result: it is not wanted */
 } ls_kind;
 
 /* An argument's value. Integers travel as int64_t, floating-point numbers as double. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Devices with memory of their own, and the code that runs there. Drivers are opened when the first
-// device of their kind is asked for; nobody else needs them.
+// device of their kind is asked for; without one they are not needed.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -51,7 +51,7 @@ struct ArrayBoxes {
   std::span<const std::int64_t> box;               ///< Its extents.
 };
 
-/// Kernels that a device's driver has compiled. Any number of threads may launch at once.
+/// Kernels that a device's driver has compiled. Any number of threads may launch concurrently.
 class DeviceCode {
  public:
   virtual ~DeviceCode() = default;

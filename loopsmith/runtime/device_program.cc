@@ -215,7 +215,7 @@ void DeviceCall::stage(std::size_t i, const DLTensor& tensor, bool is_written) {
 }
 
 void DeviceCall::finish() {
-  // Arrays of the device are there for whoever reads them: that waits.
+  // Arrays of the device are there for later reads, which wait.
   if (copies_.empty()) return;
   Device& device = program_.device();
   for (const Copy& copy : copies_) {

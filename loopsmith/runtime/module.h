@@ -46,7 +46,7 @@ class Function;
 
 /// Compiled functions by name, with the threads and the memory they use. A value; copies share.
 ///
-/// Any number of threads may call at once; each has its own context, and keeps it for the next
+/// Any number of threads may call concurrently; each has its own context, and keeps it for the next
 /// call.
 class Module {
  public:

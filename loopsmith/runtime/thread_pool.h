@@ -26,10 +26,10 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  /// The pool of whoever has made none of their own.
+  /// The pool of callers that have made none of their own.
   static const std::shared_ptr<ThreadPool>& shared();
-  /// Lets the process end without waiting for the workers of the shared pool. Who knows that a loop
-  /// will not end says so, at the end.
+  /// Lets the process end without waiting for the workers of the shared pool. A caller that knows
+  /// that a loop will not end says so, at the end.
   static void leave_workers_behind();
 
   int num_threads() const { return num_threads_; }

@@ -24,12 +24,12 @@ namespace {
 
 using std::chrono::microseconds;
 
-/// Where threads meet: true when `count` of them have come within ten seconds.
-class MeetingPoint {
+/// Where threads wait for each other: true when `count` of them have come within ten seconds.
+class Rendezvous {
  public:
-  explicit MeetingPoint(int count) : missing_(count) {}
+  explicit Rendezvous(int count) : missing_(count) {}
 
-  bool meet() {
+  bool arrive() {
     --missing_;
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (missing_ > 0) {
@@ -95,8 +95,8 @@ TEST_F(thread_pool, a_worker_takes_part_awake_and_asleep) {
     ThreadPool pool({.num_threads = 2, .spin_microseconds = spin});
     for (int i = 0; i < 20; ++i) {
       if (i % 5 == 4) std::this_thread::sleep_for(microseconds(2000));
-      MeetingPoint both(2);
-      pool.parallel_for(0, 2, [&](std::int64_t, std::int64_t) { EXPECT_TRUE(both.meet()); });
+      Rendezvous both(2);
+      pool.parallel_for(0, 2, [&](std::int64_t, std::int64_t) { EXPECT_TRUE(both.arrive()); });
     }
   }
 }
@@ -104,10 +104,10 @@ TEST_F(thread_pool, a_worker_takes_part_awake_and_asleep) {
 TEST_F(thread_pool, a_worker_runs_the_same_part_each_time) {
   ThreadPool pool({.num_threads = 2});
   for (int i = 0; i < 20; ++i) {
-    MeetingPoint both(2);
+    Rendezvous both(2);
     const auto caller = std::this_thread::get_id();
     pool.parallel_for(0, 2, [&](std::int64_t from, std::int64_t) {
-      EXPECT_TRUE(both.meet());
+      EXPECT_TRUE(both.arrive());
       EXPECT_EQ(std::this_thread::get_id() == caller, from == 0);
     });
   }
@@ -115,19 +115,19 @@ TEST_F(thread_pool, a_worker_runs_the_same_part_each_time) {
 
 TEST_F(thread_pool, two_hosts_share_the_workers) {
   ThreadPool pool({.num_threads = 3});
-  MeetingPoint all(3);
+  Rendezvous all(3);
   std::atomic<int> hosts_at_work{0};
   const auto host = [&] {
     const auto self = std::this_thread::get_id();
     ++hosts_at_work;
-    bool met = false;
+    bool has_started = false;
     pool.parallel_for(0, 40, [&](std::int64_t, std::int64_t) {
-      if (std::this_thread::get_id() == self && !std::exchange(met, true)) {
-        EXPECT_TRUE(all.meet());  // both hosts and a worker are inside at once
+      if (std::this_thread::get_id() == self && !std::exchange(has_started, true)) {
+        EXPECT_TRUE(all.arrive());  // both hosts and a worker are inside at once
       } else if (std::this_thread::get_id() != self) {
         thread_local bool helped = false;
         if (!std::exchange(helped, true)) {
-          EXPECT_TRUE(all.meet());
+          EXPECT_TRUE(all.arrive());
         }
       }
     });
@@ -139,13 +139,13 @@ TEST_F(thread_pool, two_hosts_share_the_workers) {
 
 TEST_F(thread_pool, a_worker_leaves_when_a_second_host_needs_its_processor) {
   ThreadPool pool({.num_threads = 2});
-  MeetingPoint worker_is_here(2);
-  MeetingPoint second_host_is_here(2);
+  Rendezvous worker_is_here(2);
+  Rendezvous second_host_is_here(2);
   std::atomic<bool> crowded{false};
   std::atomic<int> chunks_of_worker{0};
   std::atomic<bool> first_is_done{false};
   std::thread second([&] {
-    EXPECT_TRUE(second_host_is_here.meet());
+    EXPECT_TRUE(second_host_is_here.arrive());
     pool.parallel_for(0, 2, [&](std::int64_t from, std::int64_t) {
       if (from != 0) return;
       crowded = true;
@@ -157,15 +157,15 @@ TEST_F(thread_pool, a_worker_leaves_when_a_second_host_needs_its_processor) {
   pool.parallel_for(0, 1000, [&](std::int64_t, std::int64_t) {
     if (std::this_thread::get_id() == self) {
       if (std::exchange(called, true)) return;
-      EXPECT_TRUE(worker_is_here.meet());
-      EXPECT_TRUE(second_host_is_here.meet());
+      EXPECT_TRUE(worker_is_here.arrive());
+      EXPECT_TRUE(second_host_is_here.arrive());
       while (!crowded) std::this_thread::yield();
     } else if (crowded) {
       ++chunks_of_worker;
     } else {
-      static bool met = false;
-      if (!std::exchange(met, true)) {
-        EXPECT_TRUE(worker_is_here.meet());
+      static bool has_started = false;
+      if (!std::exchange(has_started, true)) {
+        EXPECT_TRUE(worker_is_here.arrive());
       }
       while (!crowded) std::this_thread::yield();
     }
@@ -177,33 +177,33 @@ TEST_F(thread_pool, a_worker_leaves_when_a_second_host_needs_its_processor) {
 
 TEST_F(thread_pool, a_worker_comes_when_a_second_host_has_left) {
   ThreadPool pool({.num_threads = 2, .spin_microseconds = 0});
-  MeetingPoint second_is_inside(2);
-  MeetingPoint second_may_leave(2);
+  Rendezvous second_is_inside(2);
+  Rendezvous second_may_leave(2);
   std::thread second([&] {
     const auto self = std::this_thread::get_id();
     bool called = false;
     pool.parallel_for(0, 1000, [&](std::int64_t, std::int64_t) {
       if (std::this_thread::get_id() != self || std::exchange(called, true)) return;
-      EXPECT_TRUE(second_is_inside.meet());
-      EXPECT_TRUE(second_may_leave.meet());
+      EXPECT_TRUE(second_is_inside.arrive());
+      EXPECT_TRUE(second_may_leave.arrive());
     });
   });
-  EXPECT_TRUE(second_is_inside.meet());
+  EXPECT_TRUE(second_is_inside.arrive());
   std::this_thread::sleep_for(microseconds(5000));  // the worker falls asleep meanwhile
   const auto self = std::this_thread::get_id();
-  MeetingPoint worker_is_here(2);
+  Rendezvous worker_is_here(2);
   std::atomic<bool> worker_came{false};
   int chunk = 0;
   pool.parallel_for(0, 1000, [&](std::int64_t, std::int64_t) {
     if (std::this_thread::get_id() != self) {
       if (!worker_came.exchange(true)) {
-        EXPECT_TRUE(worker_is_here.meet());
+        EXPECT_TRUE(worker_is_here.arrive());
       }
     } else if (++chunk == 1) {
-      EXPECT_TRUE(second_may_leave.meet());
+      EXPECT_TRUE(second_may_leave.arrive());
       second.join();
     } else if (chunk == 3) {
-      EXPECT_TRUE(worker_is_here.meet());
+      EXPECT_TRUE(worker_is_here.arrive());
     }
   });
 }
@@ -211,8 +211,8 @@ TEST_F(thread_pool, a_worker_comes_when_a_second_host_has_left) {
 TEST_F(thread_pool, an_idle_worker_helps_with_an_inner_loop) {
   ThreadPool pool({.num_threads = 2});
   pool.parallel_for(0, 1, [&](std::int64_t, std::int64_t) {
-    MeetingPoint both(2);
-    pool.parallel_for(0, 2, [&](std::int64_t, std::int64_t) { EXPECT_TRUE(both.meet()); });
+    Rendezvous both(2);
+    pool.parallel_for(0, 2, [&](std::int64_t, std::int64_t) { EXPECT_TRUE(both.arrive()); });
   });
 }
 
@@ -220,10 +220,10 @@ TEST_F(thread_pool, a_caller_that_waits_helps_with_the_inner_loops_of_its_helper
   for (const int spin : {0, 260, 1'000'000}) {
     ThreadPool pool({.num_threads = 2, .spin_microseconds = spin});
     const auto self = std::this_thread::get_id();
-    MeetingPoint both(2);
+    Rendezvous both(2);
     std::atomic<bool> caller_helped{false};
     pool.parallel_for(0, 2, [&](std::int64_t, std::int64_t) {
-      EXPECT_TRUE(both.meet());
+      EXPECT_TRUE(both.arrive());
       if (std::this_thread::get_id() == self) return;  // and has nothing left to do
       const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
       while (!caller_helped && std::chrono::steady_clock::now() < deadline) {
@@ -299,10 +299,10 @@ TEST_F(thread_pool, an_exception_arrives_at_the_caller) {
   ThreadPool pool({.num_threads = 2});
   const auto self = std::this_thread::get_id();
   for (const bool in_worker : {false, true}) {
-    MeetingPoint both(2);
+    Rendezvous both(2);
     try {
       pool.parallel_for(0, 2, [&](std::int64_t, std::int64_t) {
-        EXPECT_TRUE(both.meet());
+        EXPECT_TRUE(both.arrive());
         if ((std::this_thread::get_id() != self) == in_worker)
           throw std::runtime_error("from a body");
       });
@@ -342,9 +342,9 @@ TEST_F(thread_pool, workers_run_where_affinity_says) {
   const int cpu = allowed_cpus().back();
   ThreadPool pool({.num_threads = 3, .affinity = {cpu}});
   const auto self = std::this_thread::get_id();
-  MeetingPoint all(3);
+  Rendezvous all(3);
   pool.parallel_for(0, 3, [&](std::int64_t, std::int64_t) {
-    EXPECT_TRUE(all.meet());
+    EXPECT_TRUE(all.arrive());
     if (std::this_thread::get_id() != self) {
       EXPECT_EQ(allowed_cpus(), std::vector{cpu});
     }
@@ -384,10 +384,10 @@ TEST_F(thread_pool, workers_that_are_left_behind_do_not_hold_up_the_end) {
 TEST_F(thread_pool, a_forked_child_starts_its_own_workers) {
   ThreadPool pool({.num_threads = 2});
   const auto works = [&] {
-    MeetingPoint both(2);
-    std::atomic<int> met{0};
-    pool.parallel_for(0, 2, [&](std::int64_t, std::int64_t) { met += both.meet(); });
-    return met == 2;
+    Rendezvous both(2);
+    std::atomic<int> arrived{0};
+    pool.parallel_for(0, 2, [&](std::int64_t, std::int64_t) { arrived += both.arrive(); });
+    return arrived == 2;
   };
   ASSERT_TRUE(works());
   const pid_t child = ::fork();

@@ -71,7 +71,7 @@ class Spin {
 }  // namespace
 
 /// A place for one running loop. The fields of the loop are written while the slot is taken and not
-/// open, and read by those who joined while it was open.
+/// open, and read by workers that joined while it was open.
 struct alignas(64) Team::Slot {
   // All that a helper needs, in one cache line for one transfer.
   std::atomic<std::uint32_t> state{0};
@@ -134,13 +134,14 @@ void Team::start() {
       threads_.emplace_back([this, worker] { work_until_stopped(worker); });
     }
   } catch (const std::system_error&) {
-    // Those that did start are enough: nobody waits for a worker that has not joined.
+    // Those that did start are enough: no thread waits for a worker that has not joined.
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void Team::stop() {
-  stopped_.store(true);  // before the count: who loads the count as it is now sees this, too
+  stopped_.store(
+      true);  // before the count: a thread that loads the count as it is now sees this, too
   wakes_.fetch_add(1);
   sleepers_.fetch_sub(unpark(wakes_, INT_MAX));
   for (std::thread& thread : threads_) thread.join();

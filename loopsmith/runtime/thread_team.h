@@ -15,8 +15,8 @@ namespace loopsmith::detail {
 
 /// The workers of a thread pool in one process, and the parallel loops that they help with.
 ///
-/// Who calls `run` always works itself and could do all of it alone; workers only help, so that a
-/// worker that is late, asleep, busy or absent costs speed and never correctness. A loop becomes
+/// The caller of `run` always works itself and could do all of it alone; workers only help, so that
+/// a worker that is late, asleep, busy or absent costs speed and never correctness. A loop becomes
 /// one *part* for each thread, a part a few *chunks*. A thread runs the chunks of its own part
 /// first, the same part each time so that its data stays in its cache, then takes chunks of parts
 /// whose threads are behind.

@@ -17,7 +17,7 @@ bool WakePlacement::leave_out(pid_t thread, int cpu) {
 bool WakePlacement::is_left_out(pid_t thread) const {
   cpu_set_t now;
   if (sched_getaffinity(thread, sizeof now, &now) != 0 || !CPU_EQUAL(&now, &left_)) return false;
-  // Who has confined the process to just these processors has confined its main thread, too.
+  // Where the process is confined to just these processors, so is its main thread.
   const bool knows_main = sched_getaffinity(getpid(), sizeof now, &now) == 0;
   return !knows_main || !CPU_EQUAL(&now, &left_) || CPU_EQUAL(&of_main_, &left_);
 }

@@ -27,7 +27,7 @@ class WakePlacement {
 
  private:
   bool leave_out(pid_t thread, int cpu);
-  /// Nobody else has set the affinity of the thread that sleeps.
+  /// Nothing else has set the affinity of the thread that sleeps.
   bool is_left_out(pid_t thread) const;
 
   static constexpr pid_t awake = 0;

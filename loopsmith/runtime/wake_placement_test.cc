@@ -47,7 +47,7 @@ TEST_F(SleepingThread, wakes_elsewhere_and_may_go_anywhere_then) {
 }
 
 TEST_F(SleepingThread, keeps_off_the_processor_to_which_its_waker_has_moved) {
-  EXPECT_FALSE(placement.move_from(cpus[1])) << "nobody sleeps";
+  EXPECT_FALSE(placement.move_from(cpus[1])) << "no thread sleeps";
   std::latch asleep(1), moved(1);
   std::thread sleeper([&] {
     placement.begin_sleep(cpus[0]);

@@ -61,7 +61,7 @@ for i in range(8):
                                          user));
 }
 
-TEST(common_loops, a_result_is_not_early_for_who_reads_what_was_there) {
+TEST(common_loops, a_result_is_not_early_for_readers_of_what_was_there) {
   const auto to_producer = [](Schedule& sch) {
     reverse_compute_at(sch, get_block(sch, "V"), get_loops(sch, get_block(sch, "A"))[0]);
   };
@@ -97,7 +97,7 @@ void second_to_first(Schedule& sch) {
   reverse_compute_at(sch, get_block(sch, "second"), get_loops(sch, get_block(sch, "first"))[1]);
 }
 
-TEST(common_loops, who_waits_in_an_iteration_keeps_a_reader_from_lagging) {
+TEST(common_loops, a_wait_in_an_iteration_keeps_a_reader_from_lagging) {
   EXPECT_EQ(error_after(
                 three_in_a_loop("B[vi + 2, vj] = A[vi, vj]",
                                 "T0[vi, vj] = B[vi + 4, vj] - B[vi + 2, vj]", "V[vi] = T0[vi, vj]"),
@@ -184,7 +184,7 @@ TEST(common_loops, a_reader_is_inlined_in_its_iteration_alone_where_others_see_i
   EXPECT_EQ(of_second("T0[vi - 1, vj]", "T1[vi, vj] = V[vj]"), "");
 }
 
-TEST(common_loops, who_reads_a_producer_early_waits_for_it_where_it_is) {
+TEST(common_loops, an_early_reader_of_a_producer_waits_for_it_where_it_is) {
   const auto before = program(parameters, R"(
 T0 = T.alloc_buffer((8,), "int32")
 for i in range(8):

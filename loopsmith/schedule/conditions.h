@@ -75,8 +75,8 @@ std::optional<Refusal> refuse_unless_bounds_stay(const Schedule& schedule, LoopR
 std::optional<Refusal> refuse_unless_bounds_stay(const Schedule& schedule, LoopRV loop,
                                                  LoopRV other);
 
-/// A refusal of a step that was tried on a snapshot, whose loops and blocks nobody else has: it is
-/// made one of `loop` instead.
+/// A refusal of a step that was tried on a snapshot, whose loops and blocks the caller does not
+/// have: it is made one of `loop` instead.
 Refusal in_terms_of(LoopRV loop, Refusal refusal);
 inline constexpr Condition value_is_of_sizes{
     "argument_has_type", "{} of loop {} is {}, which reads {}, no size of the function",

@@ -23,7 +23,7 @@ namespace {
 
 using namespace schedule_testing;
 
-/// Programs of the kinds that schedules meet: with blocks and without, in place, scans, conditions,
+/// Programs of the kinds that are scheduled: with blocks and without, in place, scans, conditions,
 /// loops that start elsewhere or have a step.
 constexpr const char* programs[] = {
     R"(@T.prim_func

@@ -218,7 +218,7 @@ for j in range(20):
   expect_result(sch, before);
 }
 
-TEST(in_place, an_init_stays_behind_who_reads_what_it_overwrites) {
+TEST(in_place, an_init_stays_behind_readers_of_what_it_overwrites) {
   Schedule sch(program(R"(A: T.Buffer((8,), "float32"), B: T.Buffer((8, 8), "float32"))", R"(
 for i in range(8):
     B[i, 0] = A[i]
@@ -234,7 +234,7 @@ for i in range(8):
             "reads A before A_init (vi_init=7) writes it, and would come after that");
 }
 
-TEST(in_place, an_init_stays_behind_who_reads_what_was_there_before) {
+TEST(in_place, an_init_stays_behind_readers_of_what_was_there_before) {
   const auto error = [](std::string_view index) {
     const auto before = program(R"(A: T.Buffer((9,), "float32"), B: T.Buffer((8, 8), "float32"))",
                                 fmt::format(R"(
@@ -262,7 +262,7 @@ for i in range(8):
             "(i=6) reads A before A_init (vi_init=7) writes it, and would come after that");
 }
 
-TEST(in_place, an_init_goes_before_who_reads_partial_results) {
+TEST(in_place, an_init_goes_before_readers_of_partial_results) {
   const auto before = program(R"(A: T.Buffer((8,), "int32"), B: T.Buffer((8, 8), "int32"))", R"(
 for k in range(8):
     for i in range(8):

@@ -68,7 +68,7 @@ struct PrimitiveDefinition {
 
 namespace detail {
 struct NoParameter {};
-/// The type of parameter I, or one that nobody can pass.
+/// The type of parameter I, or one that cannot be passed.
 template <class Arguments, std::size_t I>
 auto parameter_type() {
   if constexpr (I < std::tuple_size_v<decltype(Arguments::parameters)>) {
@@ -152,7 +152,7 @@ class Primitive : public PrimitiveBase {
     std::apply([&](const auto&... parameter) { (visit(parameter), ...); }, Arguments::parameters);
   }
 
-  // Virtual, as `call` is, only so that they are compiled where it is, whoever calls them.
+  // Virtual, as `call` is, only so that they are compiled where it is, not in each caller.
   virtual std::optional<Refusal> why_not(const Schedule& schedule,
                                          const Arguments& arguments) const;
   virtual Made run(Schedule& schedule, const Arguments& arguments,

@@ -26,15 +26,15 @@ inline constexpr Condition numbers_fit_their_types{
     "choose smaller factors, or give the loops and sizes wider types"};
 
 inline constexpr ResultChange iterations_would_depend{
-    LegalityQuestion::at_once, true,
+    LegalityQuestion::concurrency, true,
     "iterations of loop {}, which is {}, would depend on each other",
     "take this step first, then parallelize, vectorize or bind the loop"};
 inline constexpr ResultChange iterations_may_depend{
-    LegalityQuestion::at_once, false,
+    LegalityQuestion::concurrency, false,
     "whether iterations of loop {}, which is {}, would depend on each other is unknown, as {}",
     "take this step first, then parallelize, vectorize or bind the loop"};
 inline constexpr ResultChange threads_do_more_than_fill{
-    LegalityQuestion::at_once, true,
+    LegalityQuestion::concurrency, true,
     "loop {}, bound to {} inside of loop {}, which is so, too, would not only fill memory that all "
     "these threads fill alike",
     "take this step first, then bind the loop"};

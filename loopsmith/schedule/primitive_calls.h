@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call of a primitive does, for those who know its types and for those who do not: traces,
-// JSON, Python. Compiled once for each primitive, by the file that lists them.
+// What a call of a primitive does, for callers that know its types and for those that do not:
+// traces, JSON, Python. Compiled once for each primitive, by the file that lists them.
 #pragma once
 #include <algorithm>
 #include <string>

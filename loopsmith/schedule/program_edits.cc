@@ -89,7 +89,7 @@ NodeId ProgramTree::replace(NodeId node, Stmt by, const Renewed& renewed) {
     for (NodeId child = nodes_[parent].first_child; child != no_node; child = nodes_[child].next) {
       if (nodes_[child].slot > slot) nodes_.edit(child).slot += more;
     }
-    // The old statement lives until the new ones are entered: addresses tell them apart.
+    // The old statement lives until the new ones are entered: addresses distinguish them.
     const Stmt old = std::exchange(seq[slot], parts[0]);
     seq.insert(seq.begin() + slot + 1, parts.begin() + 1, parts.end());
     for (std::uint32_t i = 0; i < parts.size(); ++i) {

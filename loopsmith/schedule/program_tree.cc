@@ -183,7 +183,7 @@ void ProgramTree::detach(NodeId node, Detached& into) {
   free_node(node);
 }
 
-/// Checks a node and what is inside it. Gives the number of loops that run at once.
+/// Checks a node and what is inside it. Gives the number of loops that run concurrently.
 std::uint32_t ProgramTree::check_node(NodeId node, const Stmt& stmt) const {
   check(nodes_[node].object == stmt.get(), "schedule", "node {} is of another statement", node);
   if (const std::uint32_t entity = nodes_[node].entity; entity != no_node) {
@@ -213,8 +213,8 @@ void ProgramTree::check_tree() const {
     check(nodes_[function.root].object == function.func.get(), "schedule", "a function was lost");
     if (body != no_node) at_once += check_node(body, function.func->body);
   }
-  check(at_once == concurrent_loops_, "schedule", "{} loops run at once, {} were counted", at_once,
-        concurrent_loops_);
+  check(at_once == concurrent_loops_, "schedule", "{} loops run concurrently, {} were counted",
+        at_once, concurrent_loops_);
 }
 
 }  // namespace loopsmith

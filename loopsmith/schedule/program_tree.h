@@ -23,7 +23,7 @@ namespace loopsmith {
 using NodeId = std::uint32_t;
 inline constexpr NodeId no_node = ~NodeId{0};
 
-/// True when the iterations of a loop run at once: parallel, vectorized, or threads.
+/// True when the iterations of a loop run concurrently: parallel, vectorized, or threads.
 bool runs_concurrently(const For& loop);
 
 /// True when a block has an init, and is not seen to have something to reduce.
@@ -100,7 +100,7 @@ class ProgramTree {
   /// The statement of a node, as its parent holds it.
   const Stmt& statement(NodeId node) const;
 
-  /// True when the program has loops whose iterations run at once.
+  /// True when the program has loops whose iterations run concurrently.
   bool has_concurrent_loops() const { return concurrent_loops_ > 0; }
   /// True when some block `may_reduce_nothing`.
   bool has_empty_reductions() const { return empty_reductions_ > 0; }
@@ -198,8 +198,8 @@ class ProgramTree {
   std::vector<std::uint32_t> successors(std::uint32_t entity) const;
   void set_id(std::uint32_t id) { id_ = id; }
   void set_step(std::uint32_t step) { step_ = step; }
-  /// Brings the counts of loops that run at once, and of reductions that may be empty, up to date
-  /// with the statement of a node.
+  /// Brings the counts of loops that run concurrently, and of reductions that may be empty, up to
+  /// date with the statement of a node.
   void count_kinds(NodeId node);
 
  private:

@@ -39,8 +39,8 @@ struct Witness {
 /// In what way results would change, or may.
 struct ResultChange {
   LegalityQuestion question;  ///< What has to hold, and would not.
-  bool is_known;              ///< There is a witness or a proof; else nobody knows that it holds.
-  std::string_view problem;   ///< Each {} stands for a subject.
+  bool is_known;             ///< There is a witness or a proof; else it is not known that it holds.
+  std::string_view problem;  ///< Each {} stands for a subject.
   std::string_view hint;
 };
 

@@ -25,7 +25,7 @@ int digit_of(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
 }
 
-/// Who asked Python for a value, and waits for it.
+/// The lowering that asked Python for a value, and waits for it.
 thread_local Lowering* waiting_lowering = nullptr;
 
 }  // namespace

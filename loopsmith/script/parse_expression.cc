@@ -286,7 +286,7 @@ const Expression* Parser::atom() {
     case TokenKind::number: {
       Node node = make(ExpressionKind::number, token);
       node->text = take().text;
-      // Complex numbers are Python's affair.
+      // Complex numbers are left to Python.
       return token.text.ends_with('j') || token.text.ends_with('J') ? as_foreign(node)
                                                                     : finish(node);
     }

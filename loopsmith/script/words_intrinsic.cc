@@ -126,7 +126,7 @@ ScriptValue call_intrin(Lowering& lowering, const Arguments& args, const Word&) 
 }
 
 /// A call of the function of the host that prints. As any such call, it has an effect: no step
-/// moves one across another, or runs them at once.
+/// moves one across another, or runs them concurrently.
 ScriptValue print(Lowering& lowering, const Arguments& args, const Word&) {
   std::vector<ScriptValue> values = args.rest();
   values.insert(values.begin(), ScriptValue::text(std::string(print_function)));

@@ -32,7 +32,7 @@ std::string label_of(const ScheduleData& schedule, StageId id) {
   const auto has_name = [&](StageId other) { return name_of(schedule.stages[other]) == name; };
   const Span& span = stage.origin_op.defined() ? stage.origin_op.span() : Span{};
   if (!span.known() || std::ranges::count_if(schedule.order, has_name) < 2) return name;
-  // Stages that nobody named: what the user calls them.
+  // Stages without a name: what the user calls them.
   const std::string variable = assigned_in(source_line(span.source, span.line));
   return variable.empty() ? fmt::format("{} (of line {})", name, span.line) : variable;
 }

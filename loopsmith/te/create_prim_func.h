@@ -41,7 +41,7 @@ struct GraphBuffers {
 /// function's own.
 using MoreResults = std::vector<Ref>;
 
-/// What `create_prim_func` gives, for those who look for its blocks.
+/// What `create_prim_func` gives, for callers that look for its blocks.
 NamedPrimFunc create_named_prim_func(const std::vector<Ref>& args, GraphBuffers buffers = {},
                                      const MoreResults& results = {});
 

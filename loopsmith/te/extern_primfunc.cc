@@ -110,7 +110,7 @@ Stmt body_within_root(const Stmt& body, const std::string& name) {
 std::vector<Tensor> extern_primfunc(const std::vector<Tensor>& inputs, const Ptr<PrimFunc>& func,
                                     std::string name, ExternOptions options, const Place& place) {
   const SpanScope scope(span_of(place));
-  const Ptr<PrimFunc> own = clone(func);  // Who uses it twice defines nothing twice.
+  const Ptr<PrimFunc> own = clone(func);  // Used twice, it defines nothing twice.
   Roles roles = roles_of(*own, name);
   require(roles.inputs.size() == inputs.size(), ErrorKind::user, "one_buffer_a_tensor",
           hint("give a tensor for each parameter that the function reads"), current_span,

@@ -77,7 +77,7 @@ Reducer comm_reducer(Combine combine, Identity identity, std::string name = "red
   }
 }
 
-/// The reducers that everybody needs.
+/// The reducers in common use.
 Reducer sum_reducer();
 Reducer prod_reducer();
 Reducer min_reducer();

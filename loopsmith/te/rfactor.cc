@@ -18,21 +18,21 @@ struct Related {
 };
 
 Related related_to(const StageData& stage, const IterVar& axis) {
-  std::vector<IterVar> touched{axis};
+  std::vector<IterVar> derived{axis};
   for (auto step = stage.steps.rbegin(); step != stage.steps.rend(); ++step) {
     if (const auto* split = std::get_if<SplitStep>(&*step)) {
-      if (holds(touched, split->outer) || holds(touched, split->inner)) {
-        touched.push_back(split->parent);
+      if (holds(derived, split->outer) || holds(derived, split->inner)) {
+        derived.push_back(split->parent);
       }
     } else if (const auto* fuse = std::get_if<FuseStep>(&*step);
-               fuse && holds(touched, fuse->fused)) {
-      touched.push_back(fuse->outer);
-      touched.push_back(fuse->inner);
+               fuse && holds(derived, fuse->fused)) {
+      derived.push_back(fuse->outer);
+      derived.push_back(fuse->inner);
     }
   }
   Related related;
   for (const IterVar& root : root_axes(stage.op)) {
-    if (!holds(touched, root)) continue;
+    if (!holds(derived, root)) continue;
     require(root->iter_type == IterType::comm_reduce, ErrorKind::schedule, "factor_is_of_reduction",
             hint("factor an axis that is fused with no output axis"), current_span,
             "rfactor: axis {} of stage {} uses {}, an axis of the output", axis->var->name,

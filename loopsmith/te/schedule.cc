@@ -47,11 +47,11 @@ bool is_operation(const Ref& ref) {
 }
 
 /// The operation that is meant; stops where it is none.
-Ref operation_of(std::string_view who, const Ref& op_or_tensor) {
+Ref operation_of(std::string_view step, const Ref& op_or_tensor) {
   if (const auto* tensor = op_or_tensor.as<loopsmith::Tensor>()) return tensor->op;
   require(is_operation(op_or_tensor), ErrorKind::type_mismatch, "stage_is_of_operation",
           hint("give a tensor, or its op"), current_span,
-          "{}: neither a tensor nor an operation was given", who);
+          "{}: neither a tensor nor an operation was given", step);
   return op_or_tensor;
 }
 

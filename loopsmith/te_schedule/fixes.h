@@ -15,7 +15,7 @@ std::variant<loopsmith::Schedule, ReadOutside> carried_out(const ScheduleData& d
                                                            const std::vector<Ref>& args,
                                                            GraphBuffers buffers = {});
 
-/// Says who reads the stage, and what to do instead: calls that were tried and are accepted.
+/// Says what reads the stage, and what to do instead: calls that were tried and are accepted.
 [[noreturn]] void refuse_attachment(const Schedule& schedule, const std::vector<Ref>& args,
                                     const ReadOutside& found);
 

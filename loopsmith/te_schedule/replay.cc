@@ -56,7 +56,7 @@ loopsmith::Schedule Replay::run() && {
     check_predicate(id);
     set_memory(id);
   }
-  // Before any loop runs its iterations at once: it would be looked at again.
+  // Before any loop runs its iterations concurrently: it would be looked at again.
   for (const StageId id : placed) {
     if (!tensorized(id)) start_reduction(id);
   }

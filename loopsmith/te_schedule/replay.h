@@ -70,7 +70,7 @@ class Replay {
   void bind_around(const Attachment& at);
   void bind_all(StageId id);
   void start_reduction(StageId id);
-  bool drives_output(BlockRV block, LoopRV loop) const;
+  bool binds_output_axis(BlockRV block, LoopRV loop) const;
   void check_predicate(StageId id);
   LoopRV leaf_loop(StageId id, const Nest& nest, const AxisMark& mark, std::string_view call) const;
 

@@ -203,7 +203,7 @@ void Replay::check_predicate(StageId id) {
 }
 
 /// True when a spatial axis of the block is bound to the loop.
-bool Replay::drives_output(BlockRV block, LoopRV loop) const {
+bool Replay::binds_output_axis(BlockRV block, LoopRV loop) const {
   const BlockRealize& realize = schedule_.realize(block);
   for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
     const bool is_spatial = realize.block->iter_vars[i]->iter_type == IterType::data_par;
@@ -214,7 +214,7 @@ bool Replay::drives_output(BlockRV block, LoopRV loop) const {
   return false;
 }
 
-/// Lets the init of a reduction run before its first loop, where nothing runs at once.
+/// Lets the init of a reduction run before its first loop, where nothing runs concurrently.
 void Replay::start_reduction(StageId id) {
   const auto* compute = stage(id).op.as<ComputeOp>();
   if (!compute || !compute->body[0].is<Reduce>()) return;
@@ -240,7 +240,7 @@ void Replay::start_reduction(StageId id) {
     std::copy_if(first, data.leaf_iter_vars.end(), std::back_inserter(inner),
                  [&](const IterVar& axis) {
                    const auto own = nest.loops.find(axis);
-                   return own != nest.loops.end() && drives_output(nest.blocks[0], own->second);
+                   return own != nest.loops.end() && binds_output_axis(nest.blocks[0], own->second);
                  });
     const BlockRV init = decompose_reduction.apply(schedule_, arguments);
     if (inner.empty()) continue;

@@ -9,7 +9,7 @@
 
 namespace loopsmith::te {
 
-/// The arguments of a function that nobody has listed: the placeholders, then the outputs.
+/// The arguments of a function for which none were given: the placeholders, then the outputs.
 std::vector<Ref> default_arguments(const ScheduleData& schedule);
 
 /// The buffers of arguments, where they have strides, an offset or an alignment of their own.

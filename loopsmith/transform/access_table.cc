@@ -49,8 +49,7 @@ void AccessTable::declare(const Ptr<Buffer>& buffer) {
   allocation.buffer = buffer;
 }
 
-void AccessTable::touch(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices,
-                        bool is_write) {
+void AccessTable::note(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices, bool is_write) {
   const auto found = by_pointer_.find(buffer->data);
   if (found == by_pointer_.end()) return;
   Allocation& allocation = allocations_[found->second];
@@ -85,12 +84,12 @@ void AccessTable::visit(const Ref& ref) {
       case kind_of<BufferLoad>: {
         const auto& load = static_cast<const BufferLoad&>(node);
         visit_children(node);
-        return touch(load.buffer, load.indices, false);
+        return note(load.buffer, load.indices, false);
       }
       case kind_of<BufferStore>: {
         const auto& store = static_cast<const BufferStore&>(node);
         visit_children(node);
-        return touch(store.buffer, store.indices, true);
+        return note(store.buffer, store.indices, true);
       }
       case kind_of<Call>: {
         const auto& call = static_cast<const Call&>(node);

@@ -60,7 +60,7 @@ class AccessTable {
   void visit(const Ref& ref);
   void visit_children(const Object& node);
   void enter(Scope scope, const Ref& body);
-  void touch(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices, bool is_write);
+  void note(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices, bool is_write);
   void declare(const Ptr<Buffer>& buffer);
   void gather(const Expr& expr, const Scope* outside, arith::Intervals& ranges) const;
 

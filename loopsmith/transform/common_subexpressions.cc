@@ -129,7 +129,7 @@ bool is_leaf(const Expr& e) {
   return e.is<Var>() || e.is<FloatImm>() || e.is<StringImm>();
 }
 
-/// What is inside of these is not for everybody to see.
+/// What is inside of these is not visible outside.
 bool is_closed(const Expr& e) {
   const auto* call = e.as<Call>();
   return e.is<Let>() || (call && call->op == op("if_then_else"));

@@ -18,9 +18,9 @@ inline constexpr std::string_view device_tensor_map = "device.tensor_map";
 ///
 /// The engine lays tiles out as `swizzle_operands` does. Groups of copies are counted (g) and each
 /// has a barrier of its threads and bytes in shared memory (`mbarrier`), of which there is one for
-/// each group that may be under way, and one more: the end of a group arrives at it, and who waits
-/// for a group waits for its phase. Between a wait and the next use of the same barrier all threads
-/// have met, since tiles are written anew after all have read them.
+/// each group that may be under way, and one more: the end of a group arrives at it, and a thread
+/// that waits for a group waits for its phase. Between a wait and the next use of the same barrier
+/// all threads have met, since tiles are written anew after all have read them.
 ///
 /// A launch with any other asynchronous copy stays as it is, and so does an array that the engine
 /// cannot take: of one dimension, or whose rows do not begin at multiples of 16 bytes.

@@ -151,8 +151,8 @@ Stmt for_each_in_tile(const LaneReduction& reduction, Stmt stmt) {
   return reduction.tile.empty() ? stmt : clone_with(stmt, {});
 }
 
-/// True when the element is the same, and nobody else's, as long as the surveyed loop runs.
-/// `around` are the loops around it, from the outside in.
+/// True when the element is the same, and accessed by nothing else, as long as the surveyed loop
+/// runs. `around` are the loops around it, from the outside in.
 bool can_lift(const LaneReduction& reduction, const Survey& survey, const For& loop,
               std::span<const For* const> around) {
   const BufferStore& store = *reduction.store;

@@ -184,8 +184,8 @@ class BarrierInserter {
     return found || access.is_opaque;
   }
 
-  /// Between two lists of accesses: `warp`, `shared` where threads of several warps meet, `global`
-  /// where that is what must be seen; none where threads need not wait.
+  /// Between two lists of accesses: `warp`, `shared` where threads of several warps conflict,
+  /// `global` where that is what must be seen; none where threads need not wait.
   template <class MayConflict>
   std::optional<MemoryScope> wanted_barrier(const Accesses& before, const Accesses& after,
                                             MayConflict&& may_conflict) const {
@@ -314,10 +314,10 @@ class BarrierInserter {
     MemoryEffects of_body;
     Stmt body = place(loop.body, of_body);
     append(inner, std::move(of_body));
-    const auto may_meet = [&](const auto& conflicts, const auto& first, const auto& second) {
+    const auto may_conflict = [&](const auto& conflicts, const auto& first, const auto& second) {
       return conflicts.may_conflict(first, second, around_);
     };
-    const auto scope = wanted_barrier(inner.last, inner.first, may_meet);
+    const auto scope = wanted_barrier(inner.last, inner.first, may_conflict);
     if (scope) {
       // The condition reads, too: before it is asked again, and after it was.
       body = seq({barrier(*scope), std::move(body), barrier(*scope)});

@@ -13,9 +13,9 @@ namespace loopsmith {
 ///                                           B[t] = S[31 - t]
 ///
 /// A barrier stands where the dependence between threads cannot be disproved, as late as possible,
-/// and never in a place that some threads do not come by: conditions that differ from thread to
+/// and never in a place that some threads do not reach: conditions that differ from thread to
 /// thread move inside. Where that cannot be done the program is refused. Where only threads of one
-/// warp meet, of `warp_size` threads along x, these alone wait: `tvm_storage_sync("warp")`.
+/// warp conflict, of `warp_size` threads along x, these alone wait: `tvm_storage_sync("warp")`.
 Ptr<PrimFunc> insert_barriers(const Ptr<PrimFunc>& func, int warp_size = 1);
 
 }  // namespace loopsmith

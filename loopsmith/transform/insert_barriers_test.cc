@@ -174,7 +174,7 @@ def main(A: T.Buffer((8, 4, 32), "float32"), B: T.Buffer((8, 4, 32), "float32"))
   return found;
 }
 
-TEST(insert_barriers, lets_a_warp_wait_where_its_threads_alone_meet) {
+TEST(insert_barriers, lets_a_warp_wait_where_its_threads_alone_conflict) {
   EXPECT_EQ(barriers_of_warps(R"(            S[w, t] = A[0, w, t]
             B[0, w, t] = S[w, 31 - t]
 )"),

@@ -14,7 +14,7 @@ struct LinkedFunctions {
   std::vector<Ptr<PrimFunc>> helpers;
 };
 
-/// Finds whom each call means, and gives it a statement of its own:
+/// Finds the function of each call, and gives it a statement of its own:
 ///
 ///     C[i] = A[i] + cls.f(B.data, x)    =>    f = cls.f(B.data, x, n)     (B: n elements)
 ///                                             C[i] = A[i] + f

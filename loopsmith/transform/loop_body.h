@@ -45,8 +45,8 @@ class DistinctMemory {
   DistinctMemory& operator=(const DistinctMemory&) = delete;
 
   bool contains(const Ptr<Buffer>& buffer) const;
-  /// True when accesses to the two never meet. What the function allocates is no part of what it is
-  /// given.
+  /// True when accesses to the two never alias. What the function allocates is no part of what it
+  /// is given.
   bool are_apart(const Ptr<Buffer>& a, const Ptr<Buffer>& b) const {
     const Object* const one = a->data.get();
     const Object* const other = b->data.get();

@@ -81,7 +81,7 @@ Straight straightened(std::vector<Stmt> statements) {
     } else {
       require(!stmt.is<Break>(), ErrorKind::lower, "threads_run_to_their_end",
               hint("write what follows as a condition in place of the break"), stmt.get()->span,
-              "a break leaves a loop over threads, whose iterations run at once");
+              "a break leaves a loop over threads, whose iterations run concurrently");
       check(stmt.is<SeqStmt>(), "lower_continue", "a statement of a kind that has none inside");
       end = straightened(statements_of(followed_by(stmt, rest)));
     }

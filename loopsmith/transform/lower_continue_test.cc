@@ -105,7 +105,7 @@ TEST(lower_continue, refuses_what_it_cannot_write_as_a_condition) {
                 break
             B[t] = 2
 )")
-                .find("a break leaves a loop over threads, whose iterations run at once"),
+                .find("a break leaves a loop over threads, whose iterations run concurrently"),
             std::string::npos);
 }
 

@@ -119,7 +119,7 @@ TEST(lower_init, guards_an_init_that_runs_in_several_iterations) {
   EXPECT_TRUE(same(actual->body, for_loop(i, 0, 8, for_loop(k, 0, 32, guarded))));
 }
 
-TEST(lower_init, guards_an_init_that_meets_updates_of_other_results) {
+TEST(lower_init, guards_an_init_that_conflicts_with_updates_of_other_results) {
   RowSum t;
   t.init = store(t.c, f(0), {floordiv(t.vi, 2)});
   const Ptr<Var> i = t.i, k = t.k;

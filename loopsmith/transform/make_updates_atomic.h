@@ -4,7 +4,8 @@
 
 namespace loopsmith {
 
-/// Updates integers atomically where iterations of a parallel loop, or threads, may meet at one:
+/// Updates integers atomically where iterations of a parallel loop, or threads, may update the
+/// same:
 ///
 ///     for i in T.parallel(n):              for i in T.parallel(n):
 ///       H[X[i]] = H[X[i]] + 1        =>      T.atomic_add(T.address_of(H[X[i]]), 1)

@@ -26,7 +26,7 @@ void expect_same_results(const Ptr<PrimFunc>& func) {
   EXPECT_EQ(verdict.answer, interp::Answer::same) << verdict.reason << "\n" << script(after);
 }
 
-TEST(make_updates_atomic, adds_where_iterations_meet) {
+TEST(make_updates_atomic, adds_where_iterations_conflict) {
   const auto func = parse_function(R"(@T.prim_func
 def main(A: T.Buffer((30, 4), "int32"), H: T.Buffer((4,), "int32"), S: T.Buffer((30,), "int64")):
     for i in T.parallel(30):

@@ -72,7 +72,7 @@ Ptr<PrimFunc> mark_stages(const Ptr<PrimFunc>& func) {
     const std::string& name = loop.loop_var->name;
     require(loop.kind == ForKind::serial || loop.kind == ForKind::unrolled, ErrorKind::lower,
             "pipelined_loop_is_serial", hint("pipeline a serial loop inside it"), loop.span,
-            "software_pipeline: loop {} is run at once, not step by step", name);
+            "software_pipeline: loop {} is run concurrently, not step by step", name);
     require(!leaves_loop(loop.body) && !contains<Return>(loop.body), ErrorKind::lower,
             "pipelined_loop_runs_to_its_end",
             hint("replace break, continue and return by conditions"), loop.span,

@@ -117,7 +117,7 @@ class Walk {
  private:
   struct State {
     bool is_written = false;
-    bool is_read = false;  ///< Before it was written, or by who knows what.
+    bool is_read = false;  ///< Before it was written, or by an unknown statement.
   };
   struct Element {
     const Buffer* buffer;

@@ -4,7 +4,7 @@
 
 namespace loopsmith {
 
-/// Gives iterations that run at once and accumulate together, as is recorded of their loop,
+/// Gives iterations that run concurrently and accumulate together, as is recorded of their loop,
 /// partial results of their own, which are combined after it. In a parallel loop, a part of the
 /// iterations has them:
 ///

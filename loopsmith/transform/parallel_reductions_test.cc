@@ -123,7 +123,7 @@ TEST(parallel_reductions, combines_in_groups) {
   EXPECT_NE(text.find("for group in range(8):"), std::string::npos) << text;
 }
 
-TEST(parallel_reductions, of_threads_meet_in_shared_memory) {
+TEST(parallel_reductions, of_threads_are_combined_in_shared_memory) {
   const auto threads = [](int count) {
     return reduction(R"(A: T.Buffer((3, 20), "float32"), C: T.Buffer((3,), "float32"))",
                      fmt::format(R"(
@@ -348,7 +348,7 @@ TEST(parallel_reductions, runs_in_turn_what_also_stores_through_memory) {
   EXPECT_EQ(text.find("T.parallel"), std::string::npos) << text;
 }
 
-TEST(parallel_reductions, combines_many_in_groups_and_touches_nothing_else) {
+TEST(parallel_reductions, combines_many_in_groups_and_accesses_nothing_else) {
   const std::string body = checked_body(R"(
     for k in T.parallel(200):
         for j in range(k % 6):
@@ -453,7 +453,7 @@ TEST(parallel_reductions, tells_elements_apart_that_share_a_box) {
   EXPECT_NE(body.find("H_parts"), std::string::npos) << body;
 }
 
-TEST(parallel_reductions, runs_in_turn_what_meets_its_own_reads) {
+TEST(parallel_reductions, runs_in_turn_what_conflicts_with_its_own_reads) {
   const std::string body = checked_body(R"(
     for k in T.parallel(50):
         if k < 49:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What those get who watch lowering, or take part in it.
+// What observers of lowering get, and passes of a user's own.
 #pragma once
 #include <functional>
 #include <string_view>

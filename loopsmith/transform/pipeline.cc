@@ -64,7 +64,7 @@ constexpr Pass lowering[] = {
     // While blocks say which region a view is of.
     {"lower_match_buffer", run<lower_match_buffer>, Form::no_views},
     {"lower_blocks", run<lower_blocks>, Form::loops},
-    // Before anything asks who has the memory.
+    // Before any pass asks which iterations share memory.
     {"fragments_in_shared_memory",
      run_with<&LowerOptions::tensor_cores, fragments_in_shared_memory>, Form::loops, still_simple},
     // Before loops over threads are taken apart or away.
@@ -75,7 +75,8 @@ constexpr Pass lowering[] = {
     {"lower_prefetch", run<lower_prefetch>, Form::loops},
     {"simplify", run<simplify>, Form::loops},
     {"plan_allocations", run<plan_allocations>, Form::loops, still_simple},
-    // What has found no place inside of a loop that runs at once may be shared by its iterations.
+    // What has found no place inside of a loop that runs concurrently may be shared by its
+    // iterations.
     {"privatize_buffers", run<privatize_buffers>, Form::loops, still_simple},
     // Memory inside a loop is that of a thread, or of an iteration; threads before iterations.
     {"inject_virtual_threads", run<inject_virtual_threads>, Form::loops},

@@ -25,7 +25,7 @@ inline constexpr bool internal_checks = true;
 inline constexpr bool internal_checks = false;
 #endif
 
-/// What lowering is to know of the target, and who watches it.
+/// What lowering is to know of the target, and its observers.
 struct LowerOptions {
   int vector_bits = 512;       ///< Of the vectors that long loops are cut into.
   bool is_for_device = false;  ///< A host launches kernels, and sees no memory of the device.

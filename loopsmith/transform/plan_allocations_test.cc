@@ -33,7 +33,7 @@ TEST_F(PlanAllocations, moves_memory_into_the_loop_that_fills_and_uses_it) {
   EXPECT_TRUE(moves_into(seq({fill(i), use(i)})));
 }
 
-TEST_F(PlanAllocations, drops_memory_that_nobody_uses) {
+TEST_F(PlanAllocations, drops_unused_memory) {
   const Stmt body = store(a, f(1), {0, 0});
   EXPECT_TRUE(same(planned(allocated(t, body)), body));
 }

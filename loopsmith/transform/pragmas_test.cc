@@ -50,7 +50,7 @@ TEST(pragmas, leave_unrolling_to_the_code_generator) {
   EXPECT_NE(asked.find(later), std::string::npos) << asked;
 }
 
-TEST(pragmas, refuses_those_that_nobody_knows) {
+TEST(pragmas, refuses_unknown_ones) {
   EXPECT_EQ(
       error_of_lowering(R"("pragma_tensor_core": 1)"),
       "lower: lower_blocks: loop i has annotation pragma_tensor_core, which is no known "

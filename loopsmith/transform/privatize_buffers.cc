@@ -19,10 +19,10 @@
 namespace loopsmith {
 namespace {
 
-/// More than a schedule's step may take: nobody tries this again and again.
+/// More than a schedule's step may take: this is asked once.
 constexpr unsigned max_operations = 50000;
 
-/// A loop whose iterations run at once, around accesses to memory that is allocated outside.
+/// A loop whose iterations run concurrently, around accesses to memory that is allocated outside.
 struct LoopOfUses {
   const Scope* scope;
   std::size_t first, last;  ///< Of the accesses inside.
@@ -32,7 +32,7 @@ struct LoopOfUses {
   const For& loop() const { return *scope->stmt.as<For>(); }
 };
 
-/// True when the iterations of a loop run at once, and may have memory each.
+/// True when the iterations of a loop run concurrently, and may have memory each.
 bool may_have_own(const For& loop, const Ptr<Buffer>& buffer) {
   const MemoryScope scope = memory_scope(*buffer);
   if (loop.kind == ForKind::parallel) return !is_shared_by_threads(scope);
@@ -63,8 +63,8 @@ std::vector<LoopOfUses> loops_of(const Allocation& allocation) {
 }
 
 /// True when a write and a read are of different elements, whatever iterations they are in.
-bool never_meet(AccessTable& table, const Allocation& allocation, const Access& write,
-                const Access& read) {
+bool never_alias(AccessTable& table, const Allocation& allocation, const Access& write,
+                 const Access& read) {
   Analyzer& analyzer = table.analyzer_at(allocation.inside);
   for (std::size_t d = 0; d < write.indices->size(); ++d) {
     const auto written = table.values((*write.indices)[d], allocation.inside);
@@ -93,7 +93,7 @@ bool keeps_its_values(AccessTable& table, const Allocation& allocation, const Lo
     bool is_safe = true;
     for (std::size_t write = uses.first; write <= uses.last && is_safe; ++write) {
       is_safe = !all[write].is_write || !is_around(uses.scope, all[write].scope) ||
-                never_meet(table, allocation, all[write], all[read]);
+                never_alias(table, allocation, all[write], all[read]);
     }
     for (std::size_t write = 0; write < read && !is_safe; ++write) {
       is_safe = all[write].is_write && !is_around(uses.scope, all[write].scope) &&
@@ -109,8 +109,8 @@ DependenceAnswer independence(Dependences& dependences, const For& loop) {
                                           : dependences.parallelizable(loop.loop_var);
 }
 
-/// The same with calls as the loads of `buffer` in them: whatever they do elsewhere, nobody has the
-/// pointer to its memory.
+/// The same with calls as the loads of `buffer` in them: whatever they do elsewhere, none of them
+/// has the pointer to its memory.
 Stmt without_calls(const Stmt& stmt, const Ptr<Buffer>& buffer) {
   Rewriter rewrite;
   rewrite.on<Evaluate>([&](const Evaluate& node) -> Stmt {
@@ -216,7 +216,8 @@ AliasQuery query_aliases(AccessTable& table, const Allocation& allocation, const
   return {.may_happen = true, .wants_own = wants_own};
 }
 
-/// Refuses a loop of which two iterations are certain to meet in the memory, whatever the sizes.
+/// Refuses a loop of which two iterations are certain to access one element of the memory, whatever
+/// the sizes.
 void refuse_race(const PrimFunc& func, const For& loop, const Ptr<Buffer>& buffer) {
   Dependences dependences(without_calls(func.body, buffer));
   const DependenceAnswer answer = independence(dependences, loop);
@@ -242,7 +243,7 @@ LoopMemory find_shared(const PrimFunc& func, AccessTable& table) {
     if (!allocation.buffer) continue;
     for (const LoopOfUses& uses : loops_of(allocation)) {
       const For& loop = uses.loop();
-      // Who else has its pointer, or views it, would not see a copy.
+      // Statements that have its pointer, or a view of it, would not see a copy.
       if (allocation.is_opaque) {
         const bool is_parallel = loop.kind == ForKind::parallel;
         if (is_parallel && may_have_own(loop, allocation.buffer)) {

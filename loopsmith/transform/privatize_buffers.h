@@ -4,8 +4,8 @@
 
 namespace loopsmith {
 
-/// Gives iterations that run at once memory each, where they would share what each of them has to
-/// have for itself:
+/// Gives iterations that run concurrently memory each, where they would share what each of them has
+/// to have for itself:
 ///
 ///     allocate T[9]                         for i in T.parallel(8):
 ///       for i in T.parallel(8):               allocate T_own[9]
@@ -14,8 +14,8 @@ namespace loopsmith {
 ///       for i in T.parallel(8): ...         for i in T.parallel(8): ...
 ///
 /// Each iteration reads there only what it wrote, and no statement reads it after the loop. Where
-/// that is not so, and iterations are certain to meet, the program is refused; where it is not
-/// known, lanes go one by one, and who wrote a parallel loop is believed.
+/// that is not so, and iterations are certain to conflict, the program is refused; where it is not
+/// known, lanes go one by one, and a parallel loop as written is believed.
 Ptr<PrimFunc> privatize_buffers(const Ptr<PrimFunc>& func);
 
 }  // namespace loopsmith

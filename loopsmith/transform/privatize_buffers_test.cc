@@ -138,7 +138,7 @@ TEST(privatize_buffers, refuses_iterations_that_are_certain_to_race) {
 }
 
 TEST(privatize_buffers, leaves_what_may_be_right_to_the_caller) {
-  // Whether they meet is up to s, or to memory.
+  // Whether they conflict is up to s, or to memory.
   EXPECT_EQ(error_of([] {
               lower_function(parse_function(R"(@T.prim_func
 def main(A: T.Buffer((8,), "float32"), P: T.Buffer((8,), "int32"), s: T.int32,
@@ -155,7 +155,7 @@ def main(A: T.Buffer((8,), "float32"), P: T.Buffer((8,), "int32"), s: T.int32,
 }
 
 TEST(privatize_buffers, knows_of_memory_what_it_does_not_know_of_other_memory) {
-  // Whether iterations meet in C is the caller's affair; S is of each.
+  // Whether iterations conflict in C is the caller's affair; S is of each.
   const std::string text = script(lower_function(parse_function(R"(@T.prim_func
 def main(A: T.Buffer((8,), "float32"), P: T.Buffer((8,), "int32"), C: T.Buffer((8,), "float32"),
          D: T.Buffer((8,), "float32")):
@@ -189,7 +189,7 @@ def main(A: T.Buffer((16,), "int32"), H: T.Buffer((8,), "int32"), C: T.Buffer((1
             std::string::npos);
 }
 
-TEST(privatize_buffers, lets_lanes_that_may_meet_go_one_by_one) {
+TEST(privatize_buffers, lets_lanes_that_may_conflict_go_one_by_one) {
   const auto func = parse_function(R"(@T.prim_func
 def main(a: T.int32, c: T.int32, A: T.Buffer((16,), "int32"), C: T.Buffer((16,), "int32")):
     S = T.alloc_buffer((64,), "int32")

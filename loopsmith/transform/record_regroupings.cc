@@ -14,14 +14,14 @@ namespace loopsmith {
 namespace {
 
 /// True when a block reduces over the loop.
-bool drives_reduction(const For& loop) {
-  bool drives = false;
+bool has_reduction_over(const For& loop) {
+  bool reduces = false;
   pre_order_visit(loop.body, [&](const Ref& ref) {
     const auto* realize = ref.as<BlockRealize>();
-    drives = drives || (realize && arith::is_reduction_loop(*realize, loop.loop_var));
-    return !drives && !is_expr(*ref.get());
+    reduces = reduces || (realize && arith::is_reduction_loop(*realize, loop.loop_var));
+    return !reduces && !is_expr(*ref.get());
   });
-  return drives;
+  return reduces;
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ Ptr<PrimFunc> record_regroupings(const Ptr<PrimFunc>& func) {
     if (entry == found.end()) return loop;
     const auto& [buffers, ordered] = entry->second;
     if (ordered) {
-      require(!drives_reduction(node), ErrorKind::lower, "parallel_reduction_has_parts",
+      require(!has_reduction_over(node), ErrorKind::lower, "parallel_reduction_has_parts",
               hint("rfactor the reduction, then parallelize the new loop"), node.span,
               "parallel loop {} is a reduction without partial results: how its iterations update "
               "{} is no known reducer, they use it otherwise, or its parts would be too large",

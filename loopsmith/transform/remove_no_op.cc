@@ -32,7 +32,8 @@ class Liveness {
   }
 
   bool is_live(const Ref& variable) const { return live_.contains(variable.get()); }
-  /// True for a store that only matters if somebody reads the memory, which is the function's own.
+  /// True for a store that only matters if a statement reads the memory, which is the function's
+  /// own.
   bool is_private(const BufferStore& store) const {
     return own_memory_.contains(store.buffer->data.get()) && is_pure(store.value);
   }

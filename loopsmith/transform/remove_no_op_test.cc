@@ -19,13 +19,13 @@ struct RemoveNoOp : ::testing::Test {
   }
 };
 
-TEST_F(RemoveNoOp, drops_names_that_nobody_needs) {
+TEST_F(RemoveNoOp, drops_unused_names) {
   EXPECT_TRUE(same(removed(let(x, n + 1, let(y, x + 1, set(0)))), set(0)));
   const Stmt used = let(x, n + 1, let(y, x + 1, set(y)));
   EXPECT_TRUE(same(removed(used), used));
 }
 
-TEST_F(RemoveNoOp, drops_stores_that_nobody_reads) {
+TEST_F(RemoveNoOp, drops_dead_stores) {
   const Stmt fill = for_loop(i, 0, 9, store(t, load(t, {i}) + f(1), {i}));
   EXPECT_TRUE(same(removed(seq({allocated(t, fill), set(0)})), set(0)));
   const Stmt used = allocated(t, seq({fill, store(a, load(t, {0}), {0})}));

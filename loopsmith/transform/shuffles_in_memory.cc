@@ -42,15 +42,15 @@ class Exchanger {
             launch_.threads.empty() ? Span() : launch_.threads[0]->span,
             "threads exchange values by warp shuffles, and how many there are is not a constant");
     rewrite_.on<BufferStore>([&](const BufferStore& store) -> Stmt {
-      return with_gifts([&] { return Stmt(rewrite_.children(store)); });
+      return with_publications([&] { return Stmt(rewrite_.children(store)); });
     });
     rewrite_.on<Evaluate>([&](const Evaluate& evaluate) -> Stmt {
-      return with_gifts([&] { return Stmt(rewrite_.children(evaluate)); });
+      return with_publications([&] { return Stmt(rewrite_.children(evaluate)); });
     });
     rewrite_.on<LetStmt>([&](const LetStmt& let) -> Stmt {
       LetStmt copy = let;
       const Stmt body = rewrite_(let.body);
-      return with_gifts([&] {
+      return with_publications([&] {
         copy.value = rewrite_(let.value);
         copy.body = body;
         return Stmt(make(std::move(copy)));
@@ -68,10 +68,10 @@ class Exchanger {
  private:
   /// A statement, after what it takes from others is given.
   template <class Make>
-  Stmt with_gifts(Make&& make_stmt) {
-    std::vector<Stmt> outer = std::exchange(gifts_, {});
+  Stmt with_publications(Make&& make_stmt) {
+    std::vector<Stmt> outer = std::exchange(publications_, {});
     const Stmt made = make_stmt();
-    std::vector<Stmt> statements = std::exchange(gifts_, std::move(outer));
+    std::vector<Stmt> statements = std::exchange(publications_, std::move(outer));
     if (statements.empty()) return made;
     statements.push_back(made);
     return seq(std::move(statements));
@@ -86,7 +86,7 @@ class Exchanger {
                                     .buffer_var = given->data,
                                     .body = no_op()}));
     memory_.push_back(make(DeclBuffer{.buffer = given, .body = no_op()}));
-    gifts_.push_back(store(given, call.args[1], {number_}));
+    publications_.push_back(store(given, call.args[1], {number_}));
     return load(given, {giver(call)});
   }
 
@@ -103,7 +103,7 @@ class Exchanger {
 
   Launch launch_;
   Expr count_, number_;  ///< Of the threads; of one of them.
-  std::vector<Stmt> memory_, gifts_;
+  std::vector<Stmt> memory_, publications_;
   Rewriter rewrite_;
 };
 

@@ -108,13 +108,13 @@ class Pipeliner {
       if (const auto* allocate = stmt.as<Allocate>()) own_.insert(allocate->buffer_var.get());
     }
     for (const Stmt& stmt : body_.statements) {
-      touched_.push_back(touched_by(stmt));
+      accessed_.push_back(accessed_by(stmt));
       multiplies_.push_back(stages_.products_in_flight > 0 && has_products_of_four_warps(stmt));
     }
-    may_wait_ = statements_that_may_wait(body_.statements, touched_, stages_, own_);
+    may_wait_ = statements_that_may_wait(body_.statements, accessed_, stages_, own_);
     for (std::size_t k = 0; k < may_wait_.size(); ++k) {
       if (!may_wait_[k]) continue;
-      const std::int64_t steps = first_use(k, touched_, stages_) - stages_.stage[k] - 1;
+      const std::int64_t steps = first_use(k, accessed_, stages_) - stages_.stage[k] - 1;
       groups_under_way_ = std::min(groups_under_way_.value_or(steps), steps);
     }
   }
@@ -145,7 +145,7 @@ class Pipeliner {
     const Expr depth = int_imm(type, last);
     Analyzer analyzer;
     const bool is_long = analyzer.can_prove(loop_.extent >= depth);
-    // Where a step may be empty, nobody could say how many products are under way.
+    // Where a step may be empty, it is not known how many products are under way.
     if (!is_long) stages_.products_in_flight = 0;
     std::vector<Stmt> steps;
     for (std::int64_t t = 0; t < last; ++t) {
@@ -157,7 +157,7 @@ class Pipeliner {
     }
     steps.push_back(steady_loop(depth));
     for (std::int64_t t = 0; t < last; ++t) {
-      // Whoever reads the results stands behind the last step.
+      // The statements that read the results stand behind the last step.
       if (t + 1 == last) stages_.products_in_flight = 0;
       add_step(steps, [&](std::int64_t stage) -> Part {
         if (stage <= t) return {};
@@ -193,7 +193,7 @@ class Pipeliner {
     std::unordered_map<const Object*, std::pair<Ptr<Buffer>, std::int64_t>> made;
     const auto add_versions = [&](Ptr<Allocate>& allocate) {
       const Object* pointer = allocate->buffer_var.get();
-      std::int64_t versions = versions_of(pointer, touched_, stages_);
+      std::int64_t versions = versions_of(pointer, accessed_, stages_);
       if (doubled_.contains(pointer)) versions = std::max<std::int64_t>(versions, 2);
       if (versions > 1 && is_multiplied(pointer)) versions += stages_.products_in_flight;
       if (versions == 1) return;
@@ -238,8 +238,8 @@ class Pipeliner {
 
   /// True of what products in flight read.
   bool is_multiplied(const Object* pointer) const {
-    for (std::size_t k = 0; k < touched_.size(); ++k) {
-      if (multiplies_[k] && touched_[k].reads.contains(pointer)) return true;
+    for (std::size_t k = 0; k < accessed_.size(); ++k) {
+      if (multiplies_[k] && accessed_[k].reads.contains(pointer)) return true;
     }
     return false;
   }
@@ -353,7 +353,7 @@ class Pipeliner {
   const Pointers& outside_;
   Allocates& allocates_;
   Pointers own_;
-  std::vector<Touched> touched_;
+  std::vector<AccessedMemory> accessed_;
   std::vector<bool> may_wait_;    ///< Of each statement, whether it is done while threads go on.
   std::vector<bool> multiplies_;  ///< Whether it is a product that may be in flight.
   /// How many groups of copies may be under way when a step begins; none: there are no such copies.
@@ -365,21 +365,21 @@ class Pipeliner {
 /// one of them would be empty.
 std::optional<Stages> stages_for_doubled(const PipelinedBody& body, const Pointers& doubled) {
   const std::size_t count = body.statements.size();
-  std::vector<Touched> touched;
-  for (const Stmt& stmt : body.statements) touched.push_back(touched_by(stmt));
+  std::vector<AccessedMemory> accessed;
+  for (const Stmt& stmt : body.statements) accessed.push_back(accessed_by(stmt));
   Stages stages{.stage = std::vector<std::int64_t>(count, 1),
                 .order = std::vector<std::int64_t>(count)};
   for (std::size_t k = count; k-- > 0;) {
     stages.order[k] = static_cast<std::int64_t>(k);
     const auto is_filled = [&](const Object* pointer) {
-      return doubled.contains(pointer) && touched[k].writes.contains(pointer);
+      return doubled.contains(pointer) && accessed[k].writes.contains(pointer);
     };
     bool is_early = std::ranges::any_of(body.outside, is_filled) ||
                     std::ranges::any_of(body.memory, [&](const auto& allocate) {
                       return is_filled(allocate->buffer_var.get());
                     });
     for (std::size_t later = k + 1; later < count; ++later) {
-      is_early = is_early || (stages.stage[later] == 0 && depend(touched[k], touched[later]));
+      is_early = is_early || (stages.stage[later] == 0 && depend(accessed[k], accessed[later]));
     }
     if (is_early) stages.stage[k] = 0;
   }

@@ -290,7 +290,7 @@ def main(A: T.Buffer((12,), "float32"), C: T.Buffer((12,), "float32")):
 )");
   const std::string text = error_of([&] { lower_function(func); });
   EXPECT_EQ(text.substr(0, text.find('\n')),
-            "lower: software_pipeline: loop k is run at once, not step by step");
+            "lower: software_pipeline: loop k is run concurrently, not step by step");
 }
 
 TEST(software_pipeline, is_right_for_any_stages_that_it_takes) {

@@ -46,7 +46,7 @@ bool is_hit(const Pointers& memory, const Pointers& other) {
                              [&](const Object* pointer) { return other.contains(pointer); });
 }
 
-bool uses(const Touched& statement, const Pointers& memory) {
+bool uses(const AccessedMemory& statement, const Pointers& memory) {
   return is_hit(memory, statement.reads) || is_hit(memory, statement.writes);
 }
 
@@ -114,39 +114,40 @@ std::optional<Stages> stages_of(const For& loop) {
   return stages;
 }
 
-Touched touched_by(const Stmt& stmt) {
-  Touched touched;
+AccessedMemory accessed_by(const Stmt& stmt) {
+  AccessedMemory accessed;
   pre_order_visit(stmt, [&](const Ref& ref) {
-    if (const auto* load = ref.as<BufferLoad>()) touched.reads.insert(load->buffer->data.get());
-    if (const auto* store = ref.as<BufferStore>()) touched.writes.insert(store->buffer->data.get());
+    if (const auto* load = ref.as<BufferLoad>()) accessed.reads.insert(load->buffer->data.get());
+    if (const auto* store = ref.as<BufferStore>())
+      accessed.writes.insert(store->buffer->data.get());
     if (const auto* call = ref.as<Call>()) {
       const bool is_silent = call->op.info().effect <= Effect::reads || call->op == op("prefetch");
-      touched.has_effects = touched.has_effects || !is_silent;
+      accessed.has_effects = accessed.has_effects || !is_silent;
       const auto* load = call->op == op("address_of") ? call->args[0].as<BufferLoad>() : nullptr;
-      if (load) touched.writes.insert(load->buffer->data.get());
+      if (load) accessed.writes.insert(load->buffer->data.get());
     }
     // A pointer by itself: anything may be done through it.
     const auto* variable = ref.as<Var>();
     if (variable && variable->dtype.is_handle()) {
-      touched.reads.insert(variable);
-      touched.writes.insert(variable);
+      accessed.reads.insert(variable);
+      accessed.writes.insert(variable);
     }
     return true;
   });
-  return touched;
+  return accessed;
 }
 
-bool depend(const Touched& a, const Touched& b) {
+bool depend(const AccessedMemory& a, const AccessedMemory& b) {
   return (a.has_effects && b.has_effects) || uses(b, a.writes) || uses(a, b.writes);
 }
 
 std::optional<OutOfOrder> find_out_of_order(const For& loop, const std::vector<Stmt>& statements,
                                             const Stages& stages, const Pointers& own) {
-  std::vector<Touched> touched;
-  for (const Stmt& stmt : statements) touched.push_back(touched_by(stmt));
+  std::vector<AccessedMemory> accessed;
+  for (const Stmt& stmt : statements) accessed.push_back(accessed_by(stmt));
   for (std::size_t a = 0; a < statements.size(); ++a) {
     for (std::size_t b = a + 1; b < statements.size(); ++b) {
-      if (depend(touched[a], touched[b]) && !is_in_order(stages, a, b, 0)) {
+      if (depend(accessed[a], accessed[b]) && !is_in_order(stages, a, b, 0)) {
         return OutOfOrder{.first = a, .second = b};
       }
     }
@@ -179,13 +180,13 @@ std::optional<OutOfOrder> find_out_of_order(const For& loop, const std::vector<S
   return found;
 }
 
-std::int64_t versions_of(const Object* pointer, const std::vector<Touched>& touched,
+std::int64_t versions_of(const Object* pointer, const std::vector<AccessedMemory>& accessed,
                          const Stages& stages) {
   std::int64_t versions = 1;
-  for (std::size_t w = 0; w < touched.size(); ++w) {
-    if (!touched[w].writes.contains(pointer)) continue;
-    for (std::size_t u = 0; u < touched.size(); ++u) {
-      if (!touched[u].reads.contains(pointer) && !touched[u].writes.contains(pointer)) continue;
+  for (std::size_t w = 0; w < accessed.size(); ++w) {
+    if (!accessed[w].writes.contains(pointer)) continue;
+    for (std::size_t u = 0; u < accessed.size(); ++u) {
+      if (!accessed[u].reads.contains(pointer) && !accessed[u].writes.contains(pointer)) continue;
       // A copy is written anew when its last user, some stages later, is done with it.
       const bool is_after = stages.order[w] > stages.order[u];
       versions = std::max(versions, stages.stage[u] - stages.stage[w] + (is_after ? 0 : 1));
@@ -195,31 +196,31 @@ std::int64_t versions_of(const Object* pointer, const std::vector<Touched>& touc
 }
 
 std::vector<bool> statements_that_may_wait(const std::vector<Stmt>& statements,
-                                           const std::vector<Touched>& touched,
+                                           const std::vector<AccessedMemory>& accessed,
                                            const Stages& stages, const Pointers& own) {
   std::vector<bool> may_wait(statements.size());
   for (std::size_t k = 0; k < statements.size(); ++k) {
     const bool is_asked = std::ranges::find(stages.async, stages.stage[k]) != stages.async.end();
-    if (!is_asked || touched[k].has_effects || !copies_into_shared(statements[k])) continue;
+    if (!is_asked || accessed[k].has_effects || !copies_into_shared(statements[k])) continue;
     bool is_used = false, is_alone = true;
-    for (const Object* pointer : touched[k].writes) is_alone = is_alone && own.contains(pointer);
+    for (const Object* pointer : accessed[k].writes) is_alone = is_alone && own.contains(pointer);
     for (std::size_t u = 0; u < statements.size(); ++u) {
       if (u == k) continue;
-      const bool uses_copies = uses(touched[u], touched[k].writes);
+      const bool uses_copies = uses(accessed[u], accessed[k].writes);
       is_used = is_used || uses_copies;
       is_alone = is_alone && (!uses_copies || stages.stage[u] > stages.stage[k]) &&
-                 !is_hit(touched[u].writes, touched[k].reads);
+                 !is_hit(accessed[u].writes, accessed[k].reads);
     }
     may_wait[k] = is_used && is_alone;
   }
   return may_wait;
 }
 
-std::int64_t first_use(std::size_t copy, const std::vector<Touched>& touched,
+std::int64_t first_use(std::size_t copy, const std::vector<AccessedMemory>& accessed,
                        const Stages& stages) {
   std::int64_t first = stages.last();
-  for (std::size_t u = 0; u < touched.size(); ++u) {
-    const bool is_user = u != copy && uses(touched[u], touched[copy].writes);
+  for (std::size_t u = 0; u < accessed.size(); ++u) {
+    const bool is_user = u != copy && uses(accessed[u], accessed[copy].writes);
     if (is_user) first = std::min(first, stages.stage[u]);
   }
   return first;

@@ -38,14 +38,14 @@ std::optional<Stages> stages_of(const For& loop);
 using Pointers = std::unordered_set<const Object*>;
 
 /// What a statement accesses, by the pointers of buffers.
-struct Touched {
+struct AccessedMemory {
   Pointers reads, writes;
   bool has_effects = false;  ///< Calls that do more than that.
 };
-Touched touched_by(const Stmt& stmt);
+AccessedMemory accessed_by(const Stmt& stmt);
 
 /// True when two statements must stay in their order.
-bool depend(const Touched& a, const Touched& b);
+bool depend(const AccessedMemory& a, const AccessedMemory& b);
 
 /// Two statements of a loop that the stages bring out of order.
 struct OutOfOrder {
@@ -60,17 +60,18 @@ std::optional<OutOfOrder> find_out_of_order(const For& loop, const std::vector<S
                                             const Stages& stages, const Pointers& own);
 
 /// How many copies of a buffer the iterations that overlap need.
-std::int64_t versions_of(const Object* pointer, const std::vector<Touched>& touched,
+std::int64_t versions_of(const Object* pointer, const std::vector<AccessedMemory>& accessed,
                          const Stages& stages);
 
 /// The statements that may be done while threads go on: of an asynchronous stage, they copy from
 /// global into shared memory that each iteration has for itself, what they read is not written in
 /// the loop, and all that use the copies are of later stages.
 std::vector<bool> statements_that_may_wait(const std::vector<Stmt>& statements,
-                                           const std::vector<Touched>& touched,
+                                           const std::vector<AccessedMemory>& accessed,
                                            const Stages& stages, const Pointers& own);
 
 /// In which stage the copies of a statement are first used; above its own.
-std::int64_t first_use(std::size_t copy, const std::vector<Touched>& touched, const Stages& stages);
+std::int64_t first_use(std::size_t copy, const std::vector<AccessedMemory>& accessed,
+                       const Stages& stages);
 
 }  // namespace loopsmith

@@ -10,8 +10,8 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/conditions.h"
+#include "loopsmith/transform/conflict_witness.h"
 #include "loopsmith/transform/loops.h"
-#include "loopsmith/transform/thread_meetings.h"
 #include "loopsmith/transform/thread_owners.h"
 
 namespace loopsmith {
@@ -202,7 +202,7 @@ class ThreadConflicts::Pair {
     return is_known_ && are_of_one_thread({threads_, first_, second_, loop_, own_});
   }
   bool has_met() const {
-    return is_known_ && have_met({threads_, around_, loop_, is_next_}, first_, second_);
+    return is_known_ && has_conflict_witness({threads_, around_, loop_, is_next_}, first_, second_);
   }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether threads of a block meet in an element of memory.
+// Whether threads of a block conflict: use one element of memory, one of them to write it.
 #pragma once
 #include <vector>
 

@@ -10,7 +10,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/walk.h"
-#include "loopsmith/transform/thread_meetings.h"
+#include "loopsmith/transform/conflict_witness.h"
 #include "loopsmith/transform/thread_owners.h"
 
 namespace loopsmith {
@@ -67,7 +67,7 @@ class RandomNests {
     }
   }
 
-  /// A sum of digits, mostly of weights that tell them apart.
+  /// A sum of digits, mostly of weights that keep it injective.
   Expr index(const std::vector<Expr>& variables) {
     Expr sum = draw(3);
     int weight = 1;
@@ -145,9 +145,10 @@ class Runner {
   std::int64_t thread_ = 0, iteration_ = 0;
 };
 
-/// True when threads meet, one in the earlier of two iterations that `are_wanted`.
+/// True when two threads conflict, one in the earlier of two iterations that `are_wanted`.
 template <class Wanted>
-bool do_meet(const std::vector<Use>& first, const std::vector<Use>& second, Wanted&& are_wanted) {
+bool conflict_of(const std::vector<Use>& first, const std::vector<Use>& second,
+                 Wanted&& are_wanted) {
   for (const Use& a : first) {
     for (const Use& b : second) {
       if (a.thread != b.thread && (a.is_write || b.is_write) && a.element == b.element &&
@@ -171,33 +172,34 @@ TEST(thread_conflicts, quick_answers_are_those_of_all_threads) {
     const std::vector<Stmt> around{Stmt(nests.outer)};
     const std::string text = fmt::format("seed {}\n{}\n{}", seed, first, second);
 
-    const bool meets = do_meet(of_first, of_second, std::equal_to<>());
+    const bool conflicts_now = conflict_of(of_first, of_second, std::equal_to<>());
     const bool is_owned = are_of_one_thread({nests.threads, *a, *b, nullptr, {}});
-    const bool has_witness = have_met({nests.threads, around, nullptr, false}, *a, *b);
-    EXPECT_FALSE(is_owned && meets) << text;
-    EXPECT_FALSE(has_witness && !meets) << text;
-    ++seen[meets ? (has_witness ? "met" : "meets") : (is_owned ? "owned" : "apart")];
+    const bool has_witness = has_conflict_witness({nests.threads, around, nullptr, false}, *a, *b);
+    EXPECT_FALSE(is_owned && conflicts_now) << text;
+    EXPECT_FALSE(has_witness && !conflicts_now) << text;
+    ++seen[conflicts_now ? (has_witness ? "witness" : "missed") : (is_owned ? "owned" : "apart")];
     const ThreadConflicts conflicts(nests.threads);
-    EXPECT_TRUE(conflicts.may_conflict({first}, {second}, around) || !meets) << text;
+    EXPECT_TRUE(conflicts.may_conflict({first}, {second}, around) || !conflicts_now) << text;
 
     for (const bool is_next : {true, false}) {
-      const bool meets_later = do_meet(of_first, of_second, [&](auto before, auto after) {
+      const bool conflicts_later = conflict_of(of_first, of_second, [&](auto before, auto after) {
         return is_next ? after == before + 1 : after > before;
       });
       const bool is_owned_later = are_of_one_thread({nests.threads, *a, *b, nests.outer, {}});
-      const bool has_later = have_met({nests.threads, {}, nests.outer, is_next}, *a, *b);
-      EXPECT_FALSE(is_owned_later && meets_later) << text;
-      EXPECT_FALSE(has_later && !meets_later) << text;
-      ++seen[has_later ? "met later" : is_owned_later ? "owned later" : "open later"];
+      const bool has_later =
+          has_conflict_witness({nests.threads, {}, nests.outer, is_next}, *a, *b);
+      EXPECT_FALSE(is_owned_later && conflicts_later) << text;
+      EXPECT_FALSE(has_later && !conflicts_later) << text;
+      ++seen[has_later ? "witness later" : is_owned_later ? "owned later" : "open later"];
       EXPECT_TRUE(conflicts.may_conflict_later({first}, {second}, *nests.outer, is_next, {}) ||
-                  !meets_later)
+                  !conflicts_later)
           << text;
     }
   }
-  // Most are settled.
-  EXPECT_GT(seen["met"], seen["meets"]);
+  // Most are decided.
+  EXPECT_GT(seen["witness"], seen["missed"]);
   EXPECT_GT(seen["owned"], 80);
-  EXPECT_GT(seen["met later"], 200);
+  EXPECT_GT(seen["witness later"], 200);
   EXPECT_GT(seen["owned later"], 80);
 }
 

@@ -32,9 +32,9 @@ class OwnerFinder {
   bool are_of_one_thread() {
     return std::ranges::all_of(pair_.first, [&](const SharedAccess& first) {
       return std::ranges::all_of(pair_.second, [&](const SharedAccess& second) {
-        const bool may_meet =
+        const bool may_conflict =
             (first.is_write || second.is_write) && first.buffer->data.same_as(second.buffer->data);
-        return !may_meet || tell_thread(first, second);
+        return !may_conflict || tell_thread(first, second);
       });
     });
   }

@@ -63,7 +63,7 @@ class ReductionFinder {
   std::vector<Ref> around_;
 };
 
-/// True when all threads of a block come by at the loops that are reduced over, or none does.
+/// True when all threads of a block reach the loops that are reduced over, or none does.
 bool is_reached_by_all(const ThreadReduction& reduction) {
   std::vector<Ptr<Var>> differing;
   for (const Ptr<For>& loop : reduction.outer) differing.push_back(loop->loop_var);

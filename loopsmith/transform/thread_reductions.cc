@@ -218,7 +218,7 @@ class ReductionWriter {
     return loop;
   }
 
-  /// What the warps have, combined by each of them, so that nobody waits again.
+  /// What the warps have, combined by each of them, so that no further barrier is needed.
   Stmt combine_warps() const {
     std::vector<Ptr<For>> loops;
     for (std::size_t i = 0; i < reduction_.threads.size(); ++i) {

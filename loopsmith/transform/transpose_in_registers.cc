@@ -188,7 +188,7 @@ class Tile {
     return store && !store->predicate.defined() && is_pure(store->value);
   }
 
-  /// Notes the condition in the iterations in which it is the hardest and the easiest to meet;
+  /// Notes the condition in the iterations in which it is the hardest and the easiest to fulfil;
   /// false where they are not known.
   bool relax(const Expr& condition) {
     Substitution hardest, easiest;
@@ -198,7 +198,7 @@ class Tile {
     return true;
   }
 
-  /// Where the condition is the hardest and the easiest to meet; false where that is not known.
+  /// Where the condition is the hardest and the easiest to fulfil; false where that is not known.
   bool find_ends(const Expr& condition, Substitution& hardest, Substitution& easiest) const {
     if (!is_timeless(condition)) return false;
     const auto comparison = arith::comparison_of(condition);

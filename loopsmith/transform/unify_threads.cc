@@ -118,7 +118,7 @@ class AxisFinder {
   std::unordered_set<const Object*> inside_;
 };
 
-/// What decides who runs a statement that has no loops over threads in it.
+/// What decides which threads run a statement that has no loops over threads in it.
 struct ThreadWork {
   bool stores = false;      ///< To memory that others see.
   bool is_of_each = false;  ///< Has memory of each thread, or calls.
@@ -276,7 +276,7 @@ class Unifier {
     return span;
   }
 
-  /// Shared memory goes to the block; what is nobody's else is the thread's.
+  /// Shared memory goes to the block; all other memory is the thread's.
   Stmt memory(const Allocate& allocate) {
     const MemoryScope scope = memory_scope(*allocate.buffer_var);
     const bool is_in_threads =
@@ -396,7 +396,7 @@ class Outside {
     return user != users_.end() && user->second.kernel && !user->second.has_others;
   }
 
-  /// Notes who uses which pointer.
+  /// Notes which statement uses which pointer.
   void visit(const Ref& ref, const Object* kernel) {
     const bool is_kernel = !kernel && is_launch_loop(Stmt::from(ref));
     if (is_kernel) kernel = ref.get();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether threads of different warps of a block meet in an element of memory.
+// Whether threads of different warps of a block conflict in an element of memory.
 #pragma once
 #include <optional>
 

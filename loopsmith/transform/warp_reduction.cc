@@ -61,7 +61,7 @@ std::vector<Stmt> combine_lanes(const std::vector<Ptr<Buffer>>& own, const Expr&
       exchanged.push_back(
           call(op("tvm_warp_shuffle"), {all_lanes(), mine.back(), lane ^ int_imm(i32, distance),
                                         int_imm(i32, lanes), int_imm(i32, warp_size)}));
-      // Of one value alone the order does not matter; of tuples it says who wins among equals.
+      // Of one value alone the order does not matter; of tuples it says which of equal values wins.
       const bool is_ordered = own.size() > 1;
       before.push_back(is_ordered ? select(is_behind, others.back(), mine.back()) : mine.back());
       after.push_back(is_ordered ? select(is_behind, mine.back(), others.back())

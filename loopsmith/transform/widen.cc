@@ -108,7 +108,7 @@ class Widener {
   std::vector<Expr> indices_of(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices);
   bool is_safe(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices);
 
-  bool may_meet(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices) const;
+  bool may_alias(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices) const;
   bool is_stored_by_all(const BufferStore& store);
   template <class Node>
   Expr logical(const Node& node, bool goes_on);
@@ -377,7 +377,7 @@ bool Widener::is_stored_by_all(const BufferStore& store) {
 
 /// True when lanes may store to one element that the loop reads, too: as each adds to it, what
 /// others added would be lost.
-bool Widener::may_meet(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices) const {
+bool Widener::may_alias(const Ptr<Buffer>& buffer, const std::vector<Expr>& indices) const {
   const auto* ramp = indices.back().as<Ramp>();
   const bool are_apart = ramp && known_.can_prove(ramp->stride != zero_of(ramp->stride.dtype()));
   return !are_apart && !widened_.contains(buffer) && reads(loop_.body, buffer);
@@ -397,7 +397,7 @@ Stmt Widener::store(const BufferStore& node) {
     }
     return rewrite_.children(node);
   }
-  if (may_meet(node.buffer, indices)) throw CannotWiden{};
+  if (may_alias(node.buffer, indices)) throw CannotWiden{};
   const auto wide = widened_.find(node.buffer);
   BufferStore stored{.buffer = wide == widened_.end() ? node.buffer : wide->second,
                      .value = all_lanes(node.value),

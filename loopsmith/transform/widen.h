@@ -5,9 +5,9 @@
 
 namespace loopsmith {
 
-/// The body of `loop`, all of its iterations at once, each in a lane of its own; `lanes` is its
-/// extent. What has no form for vectors is done by a serial loop over the lanes; null when that is
-/// the whole body.
+/// The body of `loop`, all of its iterations concurrently, each in a lane of its own; `lanes` is
+/// its extent. What has no form for vectors is done by a serial loop over the lanes; null when that
+/// is the whole body.
 ///
 ///     for i in vectorized(8):             C[ramp(0, 1, 8)] = A[ramp(0, 1, 8)] * broadcast(x, 8)
 ///       C[i] = A[i] * x             =>    with mask ramp(0, 1, 8) < broadcast(n, 8)

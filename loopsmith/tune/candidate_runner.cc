@@ -88,7 +88,7 @@ Outcome CandidateRunner::duel(const Compiled& tried, std::size_t point, int warm
 }
 
 std::string CandidateRunner::difference_of_program() const {
-  if (options_.runner) return "who measures elsewhere compares, too";
+  if (options_.runner) return "a runner of your own compares, too";
   if (options_.numerics != Numerics::free) return {};
   BuildOptions plain = options_.build;
   plain.default_schedule = false;

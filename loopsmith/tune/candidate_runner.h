@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles candidates here, and has them measured: in child processes, or by who is given.
+// Compiles candidates here, and has them measured: in child processes, or by a given runner.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,7 +14,7 @@ namespace loopsmith::tune {
 /// A candidate, and its code.
 struct Compiled {
   Candidate candidate;
-  std::optional<Module> module = {};  ///< None where who is given measures.
+  std::optional<Module> module = {};  ///< None where a given runner measures.
   std::string failure = {};           ///< Why it could not be compiled.
 };
 
@@ -54,7 +54,7 @@ class CandidateRunner {
   Ptr<PrimFunc> reference_;
   std::optional<Module> by_default_;
   std::vector<Sizes> sizes_;
-  std::vector<Workload> workloads_;  ///< None where who is given measures.
+  std::vector<Workload> workloads_;  ///< None where a given runner measures.
 };
 
 }  // namespace loopsmith::tune

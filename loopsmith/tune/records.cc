@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int patience_ms = 30'000;  ///< How long who finds the file locked waits.
+constexpr int patience_ms = 30'000;  ///< How long a process waits that finds the file locked.
 
 /// The columns of a record, in the order of the table.
 constexpr std::array<std::pair<const char*, std::string Record::*>, 8> texts = {{

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a cost model sees of a program: each statement, with the loops around it, the memory that it
-// touches and the operations that it does.
+// accesses and the operations that it does.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -10,7 +10,7 @@ namespace loopsmith::tune {
 /// A space, and what is tried of it first.
 struct StartedSpace {
   Space space;
-  bool is_concurrent = false;  ///< Threads may draw at once.
+  bool is_concurrent = false;  ///< Threads may draw concurrently.
   std::vector<Decisions> starts = {};
 };
 

@@ -104,7 +104,7 @@ TEST(Tuner, keeps_bits_under_a_lock) {
   EXPECT_FALSE(agree_to_the_bit(row_sums(), other.schedule));
 }
 
-TEST(Tuner, asks_who_ranks_changes_and_measures) {
+TEST(Tuner, asks_what_ranks_changes_and_measures) {
   int ranked = 0, changed = 0;
   SearchOptions options{.trials = 40, .seed = 1};
   options.model = [&](const Ptr<PrimFunc>&) { return static_cast<double>(++ranked); };

@@ -41,7 +41,7 @@ NDArray take(const nb::object& capsule, Managed* lent, const char* used) {
   return NDArray::from_dlpack(lent);
 }
 
-/// Gives back what nobody has taken.
+/// Gives back what was not taken.
 template <class Managed>
 void release(PyObject* capsule, const char* name) {
   if (!PyCapsule_IsValid(capsule, name)) return;

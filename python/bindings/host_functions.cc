@@ -141,7 +141,7 @@ PyObject* find_registered(nb::handle name) {
              : nullptr;
 }
 
-/// Whoever calls keeps `functions` alive.
+/// The caller keeps `functions` alive.
 struct PythonCaller {
   PyObject* functions;
 

@@ -10,8 +10,8 @@ namespace loopsmith::python {
 HostFunctions host_functions(const nanobind::dict& functions);
 
 /// Calls what a compiled program calls by name: of `functions`, or else of what is registered at
-/// that time (see loopsmith.host). Whoever calls keeps `functions` alive: Python's collector has to
-/// see who does, and cannot look into a module of C++.
+/// that time (see loopsmith.host). The caller keeps `functions` alive: Python's collector has to
+/// see its owners, and cannot look into a module of C++.
 HostFunction host_caller(const nanobind::dict& functions);
 
 /// The functions of a `host_caller`; null for another caller. A borrowed reference.

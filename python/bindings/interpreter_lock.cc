@@ -38,7 +38,7 @@ Count locked() {
   return {all_locked, own_locked};
 }
 
-/// True once Python has ended: nobody may ask for its lock.
+/// True once Python has ended: its lock may not be asked for any more.
 std::atomic<bool> has_ended = false;
 
 /// A program that runs for longer is left behind.

@@ -23,7 +23,7 @@ void add_attribute(nanobind::handle function, const char* name, nanobind::handle
 
 NB_MODULE(_core, m) {
   using namespace loopsmith::python;
-  // Objects that live until the process ends are no mistake of who imports us.
+  // Objects that live until the process ends are no mistake of the importing program.
   nanobind::set_leak_warnings(std::getenv("LOOPSMITH_LEAK_WARNINGS") != nullptr);
   wait_for_threads_at_exit();
   m.doc() = "The C++ library under the package loopsmith.";

@@ -8,7 +8,7 @@
 
 namespace loopsmith::python {
 
-/// The class numpy.ndarray; null while nobody has imported NumPy.
+/// The class numpy.ndarray; null while NumPy has not been imported.
 PyTypeObject* numpy_array_type();
 /// The class numpy.generic, of scalars; likewise.
 PyTypeObject* numpy_scalar_type();

@@ -342,10 +342,11 @@ decisions
           "threads that is still used outside of their loops. An empty list: nothing.")
       .def(
           "require_no_obligations",
-          [](const PySchedule& self, const std::string& who) {
-            require_no_obligations(self.schedule, who);
+          [](const PySchedule& self, const std::string& operation) {
+            require_no_obligations(self.schedule, operation);
           },
-          nb::arg("who"), "Raise a ScheduleError, as asked by `who`, if there are obligations.")
+          nb::arg("operation"),
+          "Raise a ScheduleError, as asked by `operation`, if there are obligations.")
       .def_prop_ro(
           "original", [](const PySchedule& self) { return to_python(self.schedule.original()); },
           nb::for_getter(nb::sig("def original(self) -> IRModule")),

@@ -87,7 +87,7 @@ factor
 nparts
     The extent of the outer axis, instead of ``factor``.
 disable_predication
-    Leaves out the guard where the extent does not divide; what runs beyond it is then your affair.
+    Leaves out the guard where the extent does not divide; what runs beyond it is then your responsibility.
 
 Raises
 ------

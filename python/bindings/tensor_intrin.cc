@@ -12,7 +12,7 @@ namespace nb = nanobind;
 namespace loopsmith::python {
 namespace {
 
-/// The one that the module holds, for who imports it to see.
+/// The table that the module holds, for its importers.
 TensorIntrinTable& table() {
   const nb::object held = nb::module_::import_("loopsmith._core").attr("tensor_intrins");
   return *nb::inst_ptr<TensorIntrinTable>(held);

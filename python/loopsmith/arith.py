@@ -161,8 +161,8 @@ def detect_iter_map(
     predicate
         What holds of the iterators: a conjunction of comparisons of sums of digits.
     check_level
-        Bijective: each point of the box of indices is met exactly once. Surjective: each is met,
-        but for those that the padding predicate tells. NoCheck: each index has the form.
+        Bijective: each point of the box of indices is reached exactly once. Surjective: each is
+        reached, but for those that the padding predicate tells. NoCheck: each index has the form.
     simplify_trivial_iterators
         An iterator that runs through one value is that value.
     analyzer

@@ -286,7 +286,7 @@ MAKERS: dict[str, type[ArrayMaker]] = {
 
 
 def _maker_for(args: Sequence[Any], named: dict[str, Any]) -> ArrayMaker:
-    """Return who makes outputs: the library of the first array that was given."""
+    """Return what makes outputs: the library of the first array that was given."""
     for value in [*args, *named.values()]:
         if hasattr(value, "shape"):
             package = type(value).__module__.partition(".")[0]

@@ -34,7 +34,7 @@ def observed_schedules(observe: ScheduleObserver) -> Iterator[None]:
 
 
 def program_of(
-    who: str,
+    operation: str,
     x: Program,
     name: str | None,
     args: Any = None,
@@ -51,7 +51,7 @@ def program_of(
         if observe is not None:
             observe(x, args, dict(binds or {}))
         steps = x.to_tir(args, dict(binds or {}))
-        steps.require_no_obligations(who)
+        steps.require_no_obligations(operation)
         # Also where nothing was decided: it is computed as it stands.
         scheduled = scheduled_program(steps, keeps_trace)
         assert isinstance(scheduled, PrimFunc)
@@ -60,17 +60,17 @@ def program_of(
         _core.fail(
             "TypeMismatch",
             "program_has_parameters",
-            f"{who}: a {type(x).__name__} has parameters of its own, and arguments are given",
+            f"{operation}: a {type(x).__name__} has parameters of its own, and arguments are given",
             hint="leave out `args` and `binds`",
         )
     if isinstance(x, Schedule):
-        x.require_no_obligations(who)
+        x.require_no_obligations(operation)
         x = scheduled_program(x, keeps_trace)
     if not isinstance(x, (PrimFunc, IRModule)):
         _core.fail(
             "TypeMismatch",
             "program_is_function",
-            f"{who}: a {type(x).__name__} is no program",
+            f"{operation}: a {type(x).__name__} is no program",
             hint="pass a PrimFunc, an IRModule, a Schedule or a list of tensors",
         )
     if name is None:
@@ -79,7 +79,7 @@ def program_of(
         _core.fail(
             "TypeMismatch",
             "module_has_names",
-            f"{who}: the functions of a module have names already",
+            f"{operation}: the functions of a module have names already",
             hint="leave out `name`",
         )
     return x.with_attr("global_symbol", name)

@@ -88,7 +88,7 @@ def _version_of(compiler: str) -> str:
 
 
 def _check_device(kind: str) -> str:
-    """Run a kernel on the first device; who misses a driver or a compiler says so."""
+    """Run a kernel on the first device; a missing driver or compiler is named."""
     name = _core.describe_device(kind, 0)[0]
     _try_target(kind)
     return name

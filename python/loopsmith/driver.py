@@ -153,7 +153,7 @@ def build(
     target
         What code is generated for; without, this machine.
     name
-        What the function is to be called; ``main`` where nobody has named it.
+        What the function is to be called; ``main`` where it has no name.
     binds
         As in `lower`.
     contract

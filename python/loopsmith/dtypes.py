@@ -29,14 +29,14 @@ def find_name(dtype: Any) -> str | None:
     return OWN_NAMES.get(name, name)
 
 
-def name_of(who: str, dtype: Any) -> str:
-    """Return the name of an element type; an error of `who` for what is none."""
+def name_of(operation: str, dtype: Any) -> str:
+    """Return the name of an element type; an error of `operation` for what is none."""
     name = None if dtype is None else find_name(dtype)
     if name is None:
         _core.fail(
             "TypeMismatch",
             "dtype_is_known",
-            f"{who}: {dtype!r} is no type of elements",
+            f"{operation}: {dtype!r} is no type of elements",
             hint="pass a name, as float32, or a type of NumPy, PyTorch or ml_dtypes",
         )
     return name

@@ -65,7 +65,7 @@ class ScheduleError(UserError, ValueError):
     and ``element`` that both access; None where there is none."""
     question: str | None = None
     """What the program after the step would have to keep, where the code is ``step_keeps_results``:
-    ``order``, ``cover``, ``repeat``, ``leave_out``, ``add``, ``coherence``, ``at_once``,
+    ``order``, ``cover``, ``repeat``, ``leave_out``, ``add``, ``coherence``, ``concurrency``,
     ``regroup``, or ``understood``, where the instances of one of the programs are not known."""
     is_known: bool | None = None
     """Whether it is known then that results would change; else it is not known that they stay."""

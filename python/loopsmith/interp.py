@@ -206,7 +206,7 @@ def assert_same(
         )
 
 
-def _program(who: str, program: Any) -> Program:
+def _program(operation: str, program: Any) -> Program:
     """Return a function or a module; what else has one (a schedule) gives it."""
     for attribute in ("func", "mod"):
         if isinstance(program, (PrimFunc, IRModule)):
@@ -216,7 +216,7 @@ def _program(who: str, program: Any) -> Program:
         _core.fail(
             "TypeMismatch",
             "program_is_function",
-            f"{who}: a {type(program).__name__} is no program",
+            f"{operation}: a {type(program).__name__} is no program",
             hint="pass a PrimFunc or an IRModule",
         )
     return program

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is told of the passes of lowering, and passes of one's own."""
+"""Observers of the passes of lowering, and passes of a user's own."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class PassRecord(NamedTuple):
 
 
 Dump = Union[str, Sequence[str], Callable[[PassRecord], None], None]
-"""Names of passes, ``"all"``, or who is told of each pass."""
+"""Names of passes, ``"all"``, or a function that observes each pass."""
 
 
 def pass_observer(
-    who: str, dump: Dump, timings: dict[str, float] | None
+    operation: str, dump: Dump, timings: dict[str, float] | None
 ) -> Callable[[str, PrimFunc, PrimFunc, float], None] | None:
-    """Return who is told of each pass; None when nobody wants to know."""
+    """Return the observer of passes; None when there is none."""
     if dump is None and timings is None:
         return None
-    names = _dumped_names(who, dump)
+    names = _dumped_names(operation, dump)
 
     def observe(name: str, before: PrimFunc, after: PrimFunc, seconds: float) -> None:
         if timings is not None:
@@ -52,7 +52,7 @@ def pass_observer(
     return observe
 
 
-def own_passes(who: str, passes: Mapping[str, Any] | None) -> dict[str, list[Any]]:
+def own_passes(operation: str, passes: Mapping[str, Any] | None) -> dict[str, list[Any]]:
     """Return lists of passes by the names of those that they come after, which must exist."""
     lists = {
         after: list(own) if isinstance(own, (list, tuple)) else [own]
@@ -64,18 +64,18 @@ def own_passes(who: str, passes: Mapping[str, Any] | None) -> dict[str, list[Any
             _core.fail(
                 "UserError",
                 "pass_exists",
-                f"{who}: there is no pass '{after}' to come after",
+                f"{operation}: there is no pass '{after}' to come after",
                 hint=f"the passes are {', '.join(dict.fromkeys(known))}",
             )
     return lists
 
 
-def _dumped_names(who: str, dump: Dump) -> set[str]:
+def _dumped_names(operation: str, dump: Dump) -> set[str]:
     """Return the names of the passes to print."""
     if dump is None or callable(dump):
         return set()
     known = _core.pass_names()
-    names = set(known) if dump == "all" else set(checked_names(who, "dump", dump))
+    names = set(known) if dump == "all" else set(checked_names(operation, "dump", dump))
     for name in sorted(names - set(known)):
         _core.fail(
             "UserError",

@@ -138,7 +138,7 @@ def _name_of(value: Any) -> str:
 
 
 def _named(name: str, value: Program) -> Program:
-    """Return a program; a function that nobody has named is called as in the file."""
+    """Return a program; a function without a name is called as in the file."""
     if isinstance(value, PrimFunc) and value.name == "main":
         return value.with_attr("global_symbol", name)
     return value

@@ -25,7 +25,7 @@ struct Index {
 enum class Wait { none, warp, block };
 
 constexpr std::size_t warp_size = 32;
-constexpr std::size_t largest_gift = 16;
+constexpr std::size_t max_published_bytes = 16;
 
 /// A copy into shared memory that was started. Until it is done the memory's contents are
 /// undefined.
@@ -43,8 +43,8 @@ struct Fiber {
   bool is_done;
   Wait waits;
   /// What it gave to its warp, last and before: a fiber that has taken the one may give the next.
-  alignas(16) unsigned char given[2][largest_gift];
-  std::size_t gifts;
+  alignas(16) unsigned char given[2][max_published_bytes];
+  std::size_t publications;
   std::vector<Copy> started;             ///< And in no group yet.
   std::deque<std::vector<Copy>> groups;  ///< Under way.
 };
@@ -71,14 +71,14 @@ inline void wait(Wait wait_kind) {
 /// What the lane `lane` of a group of `width` lanes gives, when all lanes of the warp give.
 template <class T>
 T exchange(T value, int lane_from(int lane, int by, int width), int by, int width) {
-  static_assert(sizeof(T) <= largest_gift);
+  static_assert(sizeof(T) <= max_published_bytes);
   const std::size_t self = current;
-  const std::size_t gift = fibers[self].gifts++ % 2;
-  std::memcpy(fibers[self].given[gift], &value, sizeof value);
+  const std::size_t which = fibers[self].publications++ % 2;
+  std::memcpy(fibers[self].given[which], &value, sizeof value);
   wait(Wait::warp);
   const int lane = static_cast<int>(self % warp_size) % width;
   const std::size_t from = self - lane + lane_from(lane, by, width);
-  if (from < fibers.size()) std::memcpy(&value, fibers[from].given[gift], sizeof value);
+  if (from < fibers.size()) std::memcpy(&value, fibers[from].given[which], sizeof value);
   return value;
 }
 
@@ -135,7 +135,7 @@ inline void run_block(const unsigned* size) {
                    unsigned(i / size[0] / size[1])};
     fiber.is_done = false;
     fiber.waits = Wait::none;
-    fiber.gifts = 0;
+    fiber.publications = 0;
     fiber.started.clear();
     fiber.groups.clear();
     fiber.stack.resize(stack_bytes);

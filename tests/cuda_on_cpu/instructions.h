@@ -43,7 +43,7 @@ inline float from_bfloat(std::uint16_t bits) {
   return value;
 }
 
-/// What a thread holds of a tile, as a gift to its warp.
+/// What a thread holds of a tile, as its warp takes it.
 template <class T, std::size_t count>
 struct Elements {
   T at[count];

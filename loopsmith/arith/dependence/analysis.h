@@ -119,7 +119,7 @@ class LegalityQuery {
   bool is_over() const { return answer_.verdict == Verdict::violated; }
   /// Asks whether the dependence happens in iterations that are also so related.
   void ask(const Dependence& dependence, const std::vector<Relation>& more);
-  /// The same, where iterations of the loop may have copies of what they touch.
+  /// The same, where iterations of the loop may have copies of what they access.
   void ask_unless_private(const Dependence& dependence, int loop,
                           const std::vector<Relation>& more = {});
   void refuse(DependenceAnswer answer) { answer_ = std::move(answer); }

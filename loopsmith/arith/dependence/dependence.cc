@@ -192,10 +192,11 @@ DependenceAnswer Dependences::accumulator_is_private(const Ptr<Var>& variable,
     std::vector<Relation> around;
     for (int level = 0; level < depth; ++level) around.push_back({level, level, Order::equal});
     for (int other = 0; other < count; ++other) {
-      const Access& touching = analysis_->access(other);
-      const bool may_meet = !touching.memory.defined() || touching.memory.same_as(updated.memory);
-      if (!may_meet || analysis_->place_of(other, loop) < 0) continue;
-      if (dependence::is_reduction_pair(updated, touching)) continue;
+      const Access& accessing = analysis_->access(other);
+      const bool may_alias =
+          !accessing.memory.defined() || accessing.memory.same_as(updated.memory);
+      if (!may_alias || analysis_->place_of(other, loop) < 0) continue;
+      if (dependence::is_reduction_pair(updated, accessing)) continue;
       DependenceAnswer found = analysis_->decide({update, other, around});
       if (found.verdict == Verdict::proved) continue;
       found.reason =
@@ -224,7 +225,7 @@ DependenceAnswer Dependences::vectorizable(const Ptr<Var>& variable) {
     const std::vector<int> loops =
         analysis_->loops_of(dependence.source, dependence.distances.size());
     const int depth = static_cast<int>(loops.size());
-    // Loops inside that run at once have no steps.
+    // Loops inside that run concurrently have no steps.
     const bool in_step =
         std::all_of(loops.begin() + dependence.level + 1, loops.end(), [&](int inner) {
           const dependence::Loop& it = analysis_->loop(inner);

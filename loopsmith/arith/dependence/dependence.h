@@ -49,8 +49,8 @@ struct ConflictWitness {
 struct DependenceAnswer {
   Verdict verdict = Verdict::proved;
   /// Updates of one accumulator (declared by a block's init, or of the form x = x + e and the like)
-  /// change places or happen at once. They are no reason for a refusal; the step that does it makes
-  /// a reduction of them, or says that it reassociates.
+  /// change places or happen concurrently. They are no reason for a refusal; the step that does it
+  /// makes a reduction of them, or says that it reassociates.
   bool reductions = false;
   /// Proved if each iteration has memory of its own for these: buffers local to the tree, of which
   /// an iteration reads only what it wrote itself.
@@ -100,7 +100,7 @@ class Dependences {
   Dependences& operator=(Dependences&&) noexcept;
   ~Dependences();
 
-  /// May the iterations of the loop run at once, in any order? See `private_buffers`.
+  /// May the iterations of the loop run concurrently, in any order? See `private_buffers`.
   DependenceAnswer parallelizable(const Ptr<Var>& loop);
   /// The dependences between iterations of the loop, pair of accesses by pair.
   std::vector<CarriedDependence> carried(const Ptr<Var>& loop);

@@ -76,7 +76,7 @@ class Coordinates {
   std::vector<std::function<void(Times&)>> steps_;
 };
 
-/// Iterations of the loop at `level` of the transformed nest run at once.
+/// Iterations of the loop at `level` of the transformed nest run concurrently.
 Breaks run_level_at_once(const Coordinates& coordinates, std::size_t level) {
   return [&coordinates, level](const RecordedAccess& a, const RecordedAccess& b) {
     if (!coordinates.is_inside(a) || !coordinates.is_inside(b)) return false;

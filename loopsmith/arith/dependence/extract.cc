@@ -105,7 +105,7 @@ class Extractor {
       visit_control(stmt);
     } else if (!stmt.is<Prefetch>()) {
       begin(stmt);
-      touch_anything(true);
+      add_access(true);  // To any memory.
     }
   }
 
@@ -131,8 +131,6 @@ class Extractor {
     ++program_.statements.back().access_count;
     return program_.accesses.back();
   }
-
-  void touch_anything(bool writes) { add_access(writes); }
 
   /// Reads of a statement that only evaluates expressions; none where nothing is read.
   void read_all(const Stmt& stmt, const std::vector<Expr>& expressions) {
@@ -251,16 +249,16 @@ class Extractor {
           names_memory = true;
           for (const bool as_write : {false, true}) {
             if (as_write && !writes) continue;
-            Access& touched = add_access(as_write);
-            touched.memory = memories_.of(Ref(pointer));
-            touched.whole = true;
-            if (buffer) touched.buffer = Ptr<Buffer>(buffer);
+            Access& known = add_access(as_write);
+            known.memory = memories_.of(Ref(pointer));
+            known.whole = true;
+            if (buffer) known.buffer = Ptr<Buffer>(buffer);
           }
         }
         return true;
       });
     }
-    if (!names_memory) touch_anything(writes);
+    if (!names_memory) add_access(writes);  // To any memory.
   }
 
   /// A call that keeps to what the block around it declares. Its other arguments are read here.

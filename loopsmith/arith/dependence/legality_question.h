@@ -8,15 +8,15 @@ namespace loopsmith {
 
 /// What has to hold of two programs for the one to compute what the other does.
 enum class LegalityQuestion : std::uint8_t {
-  order,       ///< Accesses that conflict keep their order.
-  cover,       ///< What is read was computed before.
-  repeat,      ///< What runs more than once does the same each time.
-  leave_out,   ///< What does not run any more is not needed.
-  add,         ///< What runs only now changes nothing.
-  coherence,   ///< A copy holds what its original would.
-  at_once,     ///< Iterations that run at once do not conflict.
-  regroup,     ///< Updates that are collected apart are seen by nobody before they are combined.
-  understood,  ///< The instances of both programs are known.
+  order,        ///< Accesses that conflict keep their order.
+  cover,        ///< What is read was computed before.
+  repeat,       ///< What runs more than once does the same each time.
+  leave_out,    ///< What does not run any more is not needed.
+  add,          ///< What runs only now changes nothing.
+  coherence,    ///< A copy holds what its original would.
+  concurrency,  ///< Iterations that run concurrently do not conflict.
+  regroup,      ///< Partial results are read by no statement before they are combined.
+  understood,   ///< The instances of both programs are known.
 };
 
 std::string_view name_of(LegalityQuestion question);

@@ -387,8 +387,8 @@ class MotionChecker : VersionChecker {
 }  // namespace dependence
 
 std::string_view name_of(LegalityQuestion question) {
-  constexpr std::string_view names[] = {"order",     "cover",   "repeat",  "leave_out", "add",
-                                        "coherence", "at_once", "regroup", "understood"};
+  constexpr std::string_view names[] = {"order",     "cover",       "repeat",  "leave_out", "add",
+                                        "coherence", "concurrency", "regroup", "understood"};
   return names[static_cast<std::size_t>(question)];
 }
 

@@ -201,15 +201,15 @@ bool happens(const Program& program, const Access& access,
   return reach(walk, program, access);
 }
 
-std::optional<Touched> replay(const Program& program, const Access& access,
-                              const std::vector<std::int64_t>& iterators,
-                              const KnownValues& sizes) {
+std::optional<ReplayedAccess> replay(const Program& program, const Access& access,
+                                     const std::vector<std::int64_t>& iterators,
+                                     const KnownValues& sizes) {
   if (access.whole || !access.buffer) return std::nullopt;
   Evaluator evaluate;
   for (const auto& [variable, value] : sizes) evaluate.set(variable.get(), value);
   Walk walk(evaluate, iterators);
   if (!reach(walk, program, access)) return std::nullopt;
-  Touched result;
+  ReplayedAccess result;
   for (const Expr& index : access.expressions) {
     const auto value = index.defined() ? evaluate(index) : std::nullopt;
     if (!value) return std::nullopt;

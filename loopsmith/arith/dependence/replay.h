@@ -15,12 +15,13 @@ bool happens(const Program& program, const Access& access,
 
 /// The element that an access refers to in the iteration with these iterators. Nullopt where the
 /// iteration does not happen, or where that cannot be told without running the program.
-struct Touched {
+struct ReplayedAccess {
   std::vector<std::int64_t> element;
   std::vector<std::pair<Ptr<Var>, std::int64_t>> iteration;  ///< The loops' variables.
 };
-std::optional<Touched> replay(const Program& program, const Access& access,
-                              const std::vector<std::int64_t>& iterators, const KnownValues& sizes);
+std::optional<ReplayedAccess> replay(const Program& program, const Access& access,
+                                     const std::vector<std::int64_t>& iterators,
+                                     const KnownValues& sizes);
 
 /// The values of the variables among the parameters of a sample; nullopt where one of the others,
 /// made of such variables, has a value that does not fit them.

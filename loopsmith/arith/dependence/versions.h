@@ -52,13 +52,13 @@ class Versions {
     return statement < border_ && is_stable_[static_cast<std::size_t>(statement)];
   }
 
-  /// The forms that tell instances apart: the axes of the block, then the loops inside it; all
+  /// The forms that identify instances: the axes of the block, then the loops inside it; all
   /// loops outside of blocks, and where the statement is in place and not stable.
   std::vector<Linear> names(int statement) const;
   std::vector<std::string> name_words(int statement) const;
   /// True when these forms are known for the statement and all its copies.
   bool are_named(int statement) const;
-  /// The positions among the names that tell results apart: those of a reduction are its spatial
+  /// The positions among the names that identify results: those of a reduction are its spatial
   /// axes.
   std::vector<int> result_axes(int statement) const;
   /// True when it is known exactly which instances of its block run.

@@ -24,7 +24,7 @@ namespace {
 constexpr const char* too_large = "Numbers leave 64 bits.";
 constexpr const char* not_positive = "A divisor is not positive.";
 
-/// The type in which two amounts meet, at least one of which is symbolic.
+/// The type to which two integers are converted, at least one of which is symbolic.
 DataType type_of(const SymbolicInt& a, const SymbolicInt& b) {
   if (a.is_constant()) return b.symbolic.dtype();
   if (b.is_constant()) return a.symbolic.dtype();

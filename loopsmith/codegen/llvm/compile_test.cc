@@ -34,7 +34,7 @@ TEST(compile, the_same_request_gives_the_same_bytes) {
   const std::vector<char> first = compile_object(request);
   const std::vector<char> between = compile_object(other);
   EXPECT_EQ(compile_object(request), first);
-  // A thread has its own passes, which nobody has used: the ones used again do no worse.
+  // A thread has its own passes, which are fresh: those that are used again do no worse.
   std::vector<char> fresh, fresh_other;
   std::thread([&] { fresh = compile_object(request); }).join();
   std::thread([&] { fresh_other = compile_object(other); }).join();

@@ -51,7 +51,7 @@ void Emitter::take(const Allocate& allocate) {
   held_.push_back({memory, size});
 }
 
-/// Takes the memory that one iteration after another may have; gives for whom.
+/// Takes the memory that one iteration after another may have; gives its entry.
 std::vector<const Allocate*> Emitter::take_for_all_iterations(const For& loop) {
   std::vector<const Allocate*> all = allocations_of_all_iterations(loop);
   std::erase_if(all, [&](const Allocate* each) {
@@ -107,7 +107,7 @@ void Emitter::give_back(const Held& held) {
   ir_.CreateCall(signature, release, {data, held.memory, held.size, ir_.getInt64(own_alignment)});
 }
 
-/// What was taken after the first `count`, for who jumps out of where it is visible.
+/// What was taken after the first `count`, for jumps out of where it is visible.
 void Emitter::release_to(std::size_t count) {
   for (std::size_t i = held_.size(); i > count; --i) give_back(held_[i - 1]);
 }

@@ -33,7 +33,7 @@ CText CWriter::value(const Expr& expr, const CLane& lane) {
   return named(expr, text, own);
 }
 
-/// A variable that holds the value, for who asks again.
+/// A variable that holds the value, for later uses.
 CText CWriter::named(const Expr& expr, const CText& value, const CLane& lane) {
   const std::string name = new_name("t");
   const std::string type = value.is_wide ? "int64_t" : c_type(expr.dtype().element());

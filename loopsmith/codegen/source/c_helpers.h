@@ -25,7 +25,7 @@ class CHelpers {
   std::string memory(std::string_view name, DataType element);
   /// Replaces a number in memory by what an operation makes of it and another, in one step.
   std::string atomic(Op atomic, DataType dtype);
-  /// An instruction of NVIDIA's GPUs. Where `LS_INSTRUCTIONS` is defined, somebody else defines
+  /// An instruction of NVIDIA's GPUs. Where `LS_INSTRUCTIONS` is defined, another header defines
   /// them.
   std::string instruction(std::string_view name);
   /// Reports an error to the context.

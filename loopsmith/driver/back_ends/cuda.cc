@@ -15,7 +15,7 @@ std::string ptx_text(const CodeRequest& request) {
   return compile_cuda(device_text(request), request.target.get("arch", "sm_80"));
 }
 
-/// What is missing stands in its place: who looks at all forms wants the others.
+/// What is missing stands in its place, so that the other forms are shown.
 TextWithLines ptx_lines(const CodeRequest& request, const StatementLines&) {
   TextWithLines made;
   try {

@@ -25,7 +25,7 @@ bool may_be_bound(Steps& steps, LoopRV loop) {
   return may;
 }
 
-/// Those of a perfect nest that may run at once where they are, in its order.
+/// Those of a perfect nest that may run concurrently where they are, in its order.
 std::vector<LoopRV> free_loops(Steps& steps, const std::vector<LoopRV>& band) {
   std::vector<LoopRV> free;
   for (const LoopRV loop : band) {
@@ -43,7 +43,7 @@ class PlainNestBinder {
     const std::vector<LoopRV> band = plain_loops::band_of(steps_.schedule(), nest);
     const std::vector<LoopRV> free = free_loops(steps_, band);
     if (attempt([&] { return bind_outside(band, free); })) return true;
-    // Neighbours in the nest, from the outermost that may run at once.
+    // Neighbours in the nest, from the outermost that may run concurrently.
     const auto first = std::ranges::find_if(band, [&](LoopRV loop) { return is_in(free, loop); });
     const auto last =
         std::find_if(first, band.end(), [&](LoopRV loop) { return !is_in(free, loop); });
@@ -73,7 +73,7 @@ class PlainNestBinder {
     return false;
   }
 
-  /// Takes the loops that may run at once to the outside: one launch in place of many.
+  /// Takes the loops that may run concurrently to the outside: one launch in place of many.
   bool bind_outside(const std::vector<LoopRV>& band, const std::vector<LoopRV>& free) {
     if (free.empty()) return false;
     if (std::ranges::equal(free, std::span(band).first(free.size()))) return bind_in_line(free);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Anything at all: the outermost loop that dependences let run at once, and another inside of it;
-// one thread where there is none.
+// Anything at all: the outermost loop that dependences let run concurrently, and another inside of
+// it; one thread where there is none.
 #include <algorithm>
 
 #include "loopsmith/rules/gpu/bind_what_may.h"

@@ -68,7 +68,7 @@ class MatrixForm {
     return axes;
   }
 
-  /// One axis in the place of `outer`, of all that have both; who has one of them has both.
+  /// One axis in the place of `outer`, of all that have both; buffers with one of them have both.
   void join(std::size_t outer, std::size_t inner) {
     for (Copy& copy : copies_) {
       if (!copy.axes.has(outer)) continue;

@@ -38,7 +38,7 @@ bool reads_steps_last(const Schedule& schedule, BlockRV block, std::int64_t oper
 
 /// Brings a product of several axes of a kind, as a convolution is one, into the form of a product
 /// of matrices, on copies of its operands that are indexed by rows, columns and steps of the
-/// reduction. The copies are blocks of their own, for whoever moves or inlines them:
+/// reduction. The copies are blocks of their own, for steps that move or inline them:
 ///
 ///     Y[f, y, x] += X[c, y + p, x + q] * W[f, c, p, q]
 ///       =>

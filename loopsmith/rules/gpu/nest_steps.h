@@ -82,8 +82,8 @@ void inline_makers(Schedule& schedule, BlockRV copy);
 std::optional<BlockRV> only_reader(const Schedule& schedule, BlockRV maker);
 
 /// Keeps the result of a reduction in registers of each thread until it is whole, for the iteration
-/// of the loop `thread` that they are of; then whoever uses it alone takes it from there. No step
-/// is taken where a part of it is another thread's.
+/// of the loop `thread` that they are of; then a block that alone uses it takes it from there. No
+/// step is taken where a part of it is another thread's.
 void keep_results(Schedule& schedule, BlockRV block, LoopRV thread);
 
 /// True when each instance of the reader reads an element of the buffer that no other reads.

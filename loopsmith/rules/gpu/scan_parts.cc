@@ -20,8 +20,8 @@ namespace loopsmith::gpu {
 namespace {
 
 constexpr std::int64_t threads_of_parts = 256;
-/// Of a long scan many parts run at once. Of others fewer parts, and so fewer kernels, take less
-/// time.
+/// Of a long scan many parts run concurrently. Of others fewer parts, and so fewer kernels, take
+/// less time.
 constexpr std::int64_t length_of_part = 16, length_of_few = 128, long_scan = 1 << 20;
 /// Of shared memory for a tile: several blocks are to fit a multiprocessor.
 constexpr std::int64_t bytes_of_tile = 36 * 1024, elements_of_tile = 4096;

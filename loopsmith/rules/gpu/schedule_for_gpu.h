@@ -17,8 +17,8 @@ Schedule schedule_for_gpu(const Ptr<PrimFunc>& func, const GpuLimits& device,
                           bool leaves_holes = false);
 
 /// Binds what the steps so far have not bound to blocks or threads, so that a device runs all of
-/// the program: of each block a loop that may run at once, else one thread runs it; loops without
-/// blocks by `bind_plain_loops`.
+/// the program: of each block a loop that may run concurrently, else one thread runs it; loops
+/// without blocks by `bind_plain_loops`.
 void bind_rest_for_gpu(Schedule& schedule, const GpuLimits& device, bool leaves_holes = false);
 
 }  // namespace loopsmith

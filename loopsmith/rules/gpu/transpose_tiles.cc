@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements that are read across what they are written along: tiles go through shared memory, so
-// that both sides are touched side by side. Rows of a tile are one element longer than they need to
-// be, and so begin in different banks.
+// that both sides are accessed contiguously. Rows of a tile are one element longer than they need
+// to be, and so begin in different banks.
 #include <algorithm>
 
 #include "loopsmith/rules/gpu/nest_steps.h"

@@ -92,7 +92,8 @@ void parallelize_recurrence(Steps& steps, LoopRV nest, double cycles, const Mach
     const double rows = trip_count(outer, {}, machine) / rows_of_tile;
     const double columns = trip_count(inner, {&outer}, machine) / columns_of_tile;
     const auto is_long = [](double tiles) { return tiles >= static_cast<double>(least_tiles); };
-    // A guess is not enough: threads would meet more often than a small sweep has work for.
+    // A guess is not enough: threads would wait for each other more often than a small sweep has
+    // work for.
     const bool is_known = machine.asks_sizes || (as_int(outer.extent) && as_int(inner.extent));
     if (is_known && inner.kind == ForKind::serial && is_long(rows) && is_long(columns) &&
         cycles >= (rows + columns) * machine.thread_start_cycles) {

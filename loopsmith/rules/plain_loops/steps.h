@@ -74,7 +74,7 @@ class Steps {
 };
 
 /// Whether `take` succeeds for a loop: as it is, or without its last iteration, which then leaves
-/// variables to those who read them afterwards.
+/// variables to statements that read them afterwards.
 bool take_without_last(Steps& steps, LoopRV loop, bool (*take)(Steps&, LoopRV));
 
 /// True when a loop has no blocks with axes inside, and no loop that its user has said how to run.

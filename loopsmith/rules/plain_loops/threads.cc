@@ -33,7 +33,7 @@ bool has_enough_work(const Schedule& schedule, LoopRV loop, const Machine& machi
   return work_of(schedule, loop, machine) >= machine.least_cycles_for_threads();
 }
 
-/// Chunks for each thread: who is done early takes those of others.
+/// Chunks for each thread: one that is done early takes those of others.
 constexpr double chunks_per_thread = 4;
 /// A multiple of all vectors, and of lines of the caches.
 constexpr std::int64_t chunk_unit = 256;

@@ -73,7 +73,7 @@ bool is_over = false;
 
 // ---- What hosts and workers do alike ----------------------------------------------------------
 
-// Where all threads of a scenario may always work, nobody has to count the hosts.
+// Where all threads of a scenario may always work, no thread has to count the hosts.
 #define CROWDED (HOSTS + WORKERS > THREADS)
 
 inline count_hosts(count) {
@@ -625,7 +625,7 @@ proctype Owner() {
   is_over = true
 }
 
-// Nobody can take a step any more: all must be over.
+// No process can take a step any more: all must be over.
 active proctype Watch() {
   timeout;
   assert(is_over && hosts_done == HOSTS)

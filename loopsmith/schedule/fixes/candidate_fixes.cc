@@ -24,7 +24,7 @@ struct ChangeRow {
 constexpr ChangeRow change_rows[] = {
     {&iterations_depend, other_loops},          {&dependence_is_unknown, other_loops},
     {&updates_are_read, other_loops},           {&loop_is_reduction, partial_results},
-    {&updates_meet, windows_one_by_one},        {&order_would_change, other_orders},
+    {&updates_conflict, windows_one_by_one},    {&order_would_change, other_orders},
     {&order_is_unknown, other_orders},          {&result_changes, other_places},
     {&result_is_unknown, other_places},         {&writer_does_not_read_first, cache_in_place},
     {&consumer_does_not_write, cache_in_place}, {&empty_reductions_start, inits_before},

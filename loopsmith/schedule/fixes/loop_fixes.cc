@@ -83,7 +83,7 @@ Fixes other_loops(const RefusedCall& call) {
   if (call.schedule.get(*loop).body.is<IfThenElse>()) {
     fixes.push_back({call_of(store_last, {*loop}), again(call)});
   }
-  // The last iteration leaves variables to those who read them afterwards.
+  // The last iteration leaves variables to statements that read them afterwards.
   if (!variables.empty())
     fixes.push_back({call_of(peel, {*loop, std::int64_t{0}, std::int64_t{1}}), again(call)});
   for (const LoopRV other : nest_of(call.schedule, *loop)) {
@@ -117,7 +117,7 @@ Fixes windows_one_by_one(const RefusedCall& call) {
   Fixes fixes = other_loops(call);
   const auto loop = loop_of(call);
   if (!loop) return fixes;
-  // As many iterations as a loop inside has reach an element; those as far apart do not meet.
+  // As many iterations as a loop inside has reach an element; those as far apart do not conflict.
   for (const LoopRV inner : nest_of(call.schedule, *loop)) {
     const std::int64_t* window = as_int(call.schedule.get(inner).extent);
     if (!window || depth_of(call.schedule, inner) <= depth_of(call.schedule, *loop)) continue;

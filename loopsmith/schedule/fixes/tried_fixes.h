@@ -8,7 +8,7 @@
 
 namespace loopsmith {
 
-/// The repairs that pass on a copy, at most three, as lines of Python that find each loop and block
+/// The fixes that pass on a copy, at most three, as lines of Python that find each loop and block
 /// by its name. None of them sets a promise, not even one that the refused call set: the hint says
 /// which promise would help.
 std::vector<std::string> tried_fixes(const RefusedCall& call);

@@ -16,7 +16,7 @@ namespace loopsmith {
 ///
 /// Each implementation is the loops of its description under a mark, `warp_instruction`, that says
 /// which instruction does the same, but that of `tf32`, which rounds operands of float32 to 11
-/// bits: who names it allows that. What has no tensor cores runs the loops.
+/// bits: to name it is to allow that. What has no tensor cores runs the loops.
 const std::vector<BuiltinIntrin>& tensor_core_intrins();
 
 }  // namespace loopsmith

@@ -44,8 +44,8 @@ inline std::string python_type<TensorIntrinSelector>() {
   return "str";
 }
 
-/// Tensor intrinsics by name: the built-in ones, and those that were added. A value: who wants
-/// intrinsics of their own keeps one.
+/// Tensor intrinsics by name: the built-in ones, and those that were added. A value: callers that
+/// want intrinsics of their own keeps one.
 class TensorIntrinTable {
  public:
   /// Adds one. Throws a UserError when the name is taken, unless `override` is set.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the axes of a block tell apart: its instances, and the elements that it writes.
+// Whether the axes of a block identify its instances, and the elements that it writes.
 #pragma once
 #include <optional>
 #include <span>

@@ -23,7 +23,7 @@
 namespace loopsmith {
 namespace {
 
-/// Calls `visit` for each loop that runs its iterations at once and stands in a nest that the
+/// Calls `visit` for each loop that runs its iterations concurrently and stands in a nest that the
 /// snapshot does not have so; stops at false.
 template <class Visit>
 void each_concurrent_loop(const Schedule& schedule, const Schedule* snapshot, Visit&& visit) {
@@ -72,7 +72,7 @@ bool may_have_parts(const Schedule& before, const Schedule& after, LoopRV loop) 
   if (before.known_facts().has_independent_iterations(loop)) return false;
   const Concurrency how = concurrency_of(after.get(loop));
   return how == Concurrency::in_threads ||
-         (how == Concurrency::in_block_threads && drives_reduction(after, loop));
+         (how == Concurrency::in_block_threads && has_reduction_over(after, loop));
 }
 
 /// Does the last step, which led from `before` to `after`, leave it to each iteration of a
@@ -200,7 +200,7 @@ std::optional<Refusal> sharing_conflict_of(const Schedule& schedule, LoopRV hand
   return {};
 }
 
-/// Why the order of its iterations does not let a loop run them at once.
+/// Why the order of its iterations does not let a loop run them concurrently.
 std::optional<Refusal> order_conflict_of(const Schedule& schedule, LoopRV handle,
                                          OwnMemory& memory) {
   const For& loop = schedule.get(handle);
@@ -220,7 +220,7 @@ std::optional<Refusal> order_conflict_of(const Schedule& schedule, LoopRV handle
 
 using ConflictOf = std::optional<Refusal>(const Schedule&, LoopRV, OwnMemory&);
 
-/// The conflict in spite of which the loop ran its iterations at once before.
+/// The conflict in spite of which the loop ran its iterations concurrently before.
 std::optional<Refusal> known_conflict(const Schedule& before, LoopRV loop,
                                       ConflictOf& conflict_of) {
   std::optional<Refusal> known;
@@ -259,7 +259,7 @@ std::optional<Refusal> refuse_by_order(const Schedule& schedule, RfactorPlan& pl
   return refuse_own_reads(schedule, plan.path[0], plan.block);
 }
 
-bool drives_reduction(const Schedule& schedule, LoopRV loop) {
+bool has_reduction_over(const Schedule& schedule, LoopRV loop) {
   const auto blocks = child_blocks(schedule, schedule.node(loop));
   return std::ranges::any_of(blocks, [&](BlockRV block) {
     return arith::is_reduction_loop(schedule.realize(block), schedule.get(loop).loop_var);

@@ -12,7 +12,7 @@ namespace loopsmith {
 struct RfactorPlan;
 
 /// True where a reduction has the loop for one of its axes: what `rfactor` takes.
-bool drives_reduction(const Schedule& schedule, LoopRV loop);
+bool has_reduction_over(const Schedule& schedule, LoopRV loop);
 
 /// Refuses partial results that are read as results, or that an init would come between.
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, RfactorPlan& plan);

@@ -81,7 +81,7 @@ for i in range(1, 6):
             "parallel, would "
             "depend on each other: iteration j=1, i=1 writes "
             "A[1, 1], iteration j=2, i=2 reads it");
-  // Nobody is asked for more than was so before.
+  // No more is asked of a loop than was so before.
   Schedule trusted(func);
   For& loop = trusted.edit(get_loop(trusted, "i"));
   loop.kind = ForKind::parallel;

@@ -101,7 +101,7 @@ bool updates_elements_again(Dependences& dependences, const Ptr<Var>& loop) {
   });
 }
 
-/// The memory that a loop accesses, asked by what pairs of accesses its indices do not tell apart.
+/// The memory that a loop accesses, asked by which pairs of accesses its indices do not separate.
 class LoopMemory {
  public:
   LoopMemory(const Schedule& schedule, LoopRV loop, Concurrency how, OwnMemory& questions,
@@ -144,7 +144,7 @@ class LoopMemory {
     memory = memory_of_nest(schedule_, nest, accesses, how_, questions_, alike);
   }
 
-  /// True when two iterations do not meet in these accesses.
+  /// True when these accesses of two iterations have no element in common.
   bool are_apart(const ElementAccess& a, const ElementAccess& b) {
     const For& loop = schedule_.get(loop_);
     if (has_zero_distance(accesses, a, b, *loop.loop_var, step_of(loop))) return true;

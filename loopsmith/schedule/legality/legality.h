@@ -49,10 +49,10 @@ std::optional<Refusal> refuse_own_reads(const Schedule& schedule, LoopRV loop,
 std::optional<Refusal> refuse_own_reads(const Schedule& schedule, LoopRV loop, BlockRV block);
 
 inline constexpr ResultChange iterations_depend{
-    LegalityQuestion::at_once, true, "iterations of loop {} depend on each other",
+    LegalityQuestion::concurrency, true, "iterations of loop {} depend on each other",
     "parallelize or vectorize another loop, or take the dependence away first"};
 inline constexpr ResultChange dependence_is_unknown{
-    LegalityQuestion::at_once, false,
+    LegalityQuestion::concurrency, false,
     "whether iterations of loop {} depend on each other is unknown, as {}",
     "if you know that they do not, pass assume_independent=True"};
 inline constexpr ResultChange updates_are_read{

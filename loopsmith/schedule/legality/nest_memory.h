@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which memory iterations that run at once have each for itself, and which they share.
+// Which memory iterations that run concurrently have each for itself, and which they share.
 #pragma once
 #include <vector>
 

@@ -172,10 +172,10 @@ std::vector<Refusal> obligations(const Schedule& schedule) {
   return found;
 }
 
-void require_no_obligations(const Schedule& schedule, std::string_view who) {
+void require_no_obligations(const Schedule& schedule, std::string_view operation) {
   if (!schedule.has_concurrent_loops()) return;
   std::vector<Refusal> found = obligations(schedule);
-  if (!found.empty()) throw ScheduleError(schedule, who, std::move(found.front()));
+  if (!found.empty()) throw ScheduleError(schedule, operation, std::move(found.front()));
 }
 
 }  // namespace loopsmith

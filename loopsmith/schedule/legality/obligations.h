@@ -21,7 +21,7 @@ inline constexpr Condition thread_memory_stays_inside{
 /// memory at the place where it is allocated, and no step relies on it to be of one thread.
 std::vector<Refusal> obligations(const Schedule& schedule);
 
-/// Throws a ScheduleError of the first obligation, if there is one, as asked by `who`.
-void require_no_obligations(const Schedule& schedule, std::string_view who);
+/// Throws a ScheduleError of the first obligation, if there is one, as asked by `operation`.
+void require_no_obligations(const Schedule& schedule, std::string_view operation);
 
 }  // namespace loopsmith

@@ -38,7 +38,7 @@ enum class Concurrency {
   in_block_threads,  ///< In any order, by the threads of a block: each has its own local memory.
 };
 
-/// How the iterations of a loop run that runs them at once.
+/// How the iterations of a loop run that runs them concurrently.
 Concurrency concurrency_of(const For& loop);
 /// True when memory of that scope is private to each iteration of such a loop.
 bool is_private_to_iteration(Concurrency how, MemoryScope scope);

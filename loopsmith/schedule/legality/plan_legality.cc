@@ -144,7 +144,7 @@ std::optional<Stmt> bring_together(const Schedule& schedule, MergeSiblingsPlan& 
 
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, MergeSiblingsPlan& plan) {
   if (const auto obstacle = bring_together(schedule, plan)) {
-    return changed_results(siblings_can_meet, {Argument(Ref(*obstacle))});
+    return changed_results(siblings_can_be_adjacent, {Argument(Ref(*obstacle))});
   }
   Schedule arranged = schedule.snapshot();
   arrange_siblings(arranged, plan);
@@ -252,7 +252,7 @@ std::optional<Refusal> refuse_by_order(const Schedule& schedule, InspectSplitPla
 
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, TransformBlockLayoutPlan& plan) {
   if (axes_are_injective(schedule, plan.block)) return {};
-  return changed_results(axes_tell_the_truth, {Argument(plan.block)});
+  return changed_results(instances_may_depend, {Argument(plan.block)});
 }
 
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, TensorizePlan& plan) {
@@ -317,9 +317,10 @@ bool is_in_lanes(const Schedule& schedule, LoopRV loop) {
 }
 
 constexpr ResultChange parts_are_unknown{
-    LegalityQuestion::at_once, false,
+    LegalityQuestion::concurrency, false,
     "whether iterations of loop {} depend on each other is unknown, as {}",
-    "parallelize the loop that inspect_split cuts before it is cut: its parts then run at once"};
+    "parallelize the loop that inspect_split cuts before it is cut: its parts then run "
+    "concurrently"};
 
 /// True of the loop over the parts into which `inspect_split` cut another one.
 bool is_over_parts(const Schedule& schedule, LoopRV loop) {
@@ -353,8 +354,8 @@ std::optional<Refusal> refuse_as_written(const Schedule& schedule, LoopKindPlan&
     if (!may_reduce_concurrently(schedule, plan.loop, planned)) {
       const auto shared = conflicting_buffers(schedule, plan.loop, how);
       if (auto refusal = refuse_own_reads(schedule, plan.loop, shared)) return refusal;
-      const bool is_axis = drives_reduction(schedule, plan.loop);
-      return changed_results(is_axis ? loop_is_reduction : updates_meet, {Argument(plan.loop)},
+      const bool is_axis = has_reduction_over(schedule, plan.loop);
+      return changed_results(is_axis ? loop_is_reduction : updates_conflict, {Argument(plan.loop)},
                              std::move(carries.verdict.witness));
     }
     plan.reordered_reduction = rounding_reduction_inside(schedule, schedule.node(plan.loop));

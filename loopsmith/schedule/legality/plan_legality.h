@@ -29,22 +29,22 @@ std::optional<Refusal> refuse_by_order(const Schedule& schedule, DistributePlan&
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, ReorderStatementsPlan& plan);
 /// Finds where statements between the loops may go; then the loops may become one.
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, MergeSiblingsPlan& plan);
-/// Iterations may run at once.
+/// Iterations may run concurrently.
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, LoopKindPlan& plan);
 /// No iteration reads what another one has left in the buffer.
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, ExpandScalarPlan& plan);
 /// Finds what iterations update in common, and whether it has values before.
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, PrivatizePlan& plan);
-/// What the recurrence reads stays, and the parts may run at once.
+/// What the recurrence reads stays, and the parts may run concurrently.
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, ParallelScanPlan& plan);
 /// Finds the memory that each iteration has for itself. Refuses nothing.
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, PeelPlan& plan);
-/// Finds out whether iterations that run at once never meet, by the program alone.
+/// Finds out whether iterations that run concurrently never conflict, by the program alone.
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, InspectSplitPlan& plan);
 /// Instances of the block may run in any order.
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, TransformBlockLayoutPlan& plan);
-/// Loops that run at once still may. Of an implementation, which may do anything, it is known that
-/// it does what the description says.
+/// Loops that run concurrently still may. Of an implementation, which may do anything, it is known
+/// that it does what the description says.
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, TensorizePlan& plan);
 
 inline constexpr ResultChange order_would_change{
@@ -74,7 +74,7 @@ inline constexpr ResultChange statements_need_their_order{
 inline constexpr ResultChange statement_order_is_unknown{
     LegalityQuestion::order, false, "whether {} and `{}` may change places is unknown, as {}",
     "let the indices be sums of loops and sizes with constant factors"};
-inline constexpr ResultChange updates_meet{
+inline constexpr ResultChange updates_conflict{
     LegalityQuestion::regroup, true,
     "iterations of loop {} update elements in common, of which they cannot have partial results",
     "parallelize another loop, or split it by as many iterations as update one element, and "

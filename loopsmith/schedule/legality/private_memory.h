@@ -89,7 +89,7 @@ CarriedDependences carried_by(const Schedule& schedule, LoopRV loop, Concurrency
 /// True when iterations of a loop, which were independent of each other before the step that
 /// changed accesses so, still are.
 ///
-/// Lemma. Iterations that are independent, and do not reduce, meet in no memory but such as each
+/// Lemma. Iterations that are independent, and do not reduce, share no memory but such as each
 /// has for itself, or which all of them fill alike. The first two are matters of the accesses to
 /// that memory, the last one also of whether what is stored into it comes from memory that is
 /// written meanwhile. So it suffices to ask of memory whose accesses changed, unless that is

@@ -72,7 +72,7 @@ TEST(private_memory, of_tasks_that_are_digits_is_proved_as_the_exact_check_does)
   EXPECT_THROW(parallel(other, get_loops(other, get_block(other, "P"))[0]), ScheduleError);
 }
 
-/// Whether accesses of different statements tell the iterations of f apart.
+/// Whether accesses of different statements separate the iterations of f.
 bool are_apart(std::string_view column) {
   Schedule schedule(program(R"(C: T.Buffer((10, 104)))", fmt::format(R"(
 for f in range(26):

@@ -47,7 +47,7 @@ bool shares_accumulator(const Schedule& schedule, BlockRV handle, const ScopeAcc
 }
 
 /// True when the loop has several iterations and moves a reduction axis of the block.
-bool drives_reduced_axis(const BlockRealize& realize, const For& loop) {
+bool binds_reduction_axis(const BlockRealize& realize, const For& loop) {
   if (is_const_int(loop.extent, 1)) return false;
   for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
     if (is_reduced(*realize.block->iter_vars[i]) &&
@@ -90,11 +90,11 @@ std::optional<Argument> reordered_reduction(const Schedule& schedule, std::span<
     auto reduction = rounding_reduction(schedule, block);
     if (!reduction) continue;
     const BlockRealize& realize = schedule.realize(block);
-    std::vector<std::size_t> driving;
+    std::vector<std::size_t> reducing;
     for (const std::size_t place : order) {
-      if (drives_reduced_axis(realize, schedule.get(band[place]))) driving.push_back(place);
+      if (binds_reduction_axis(realize, schedule.get(band[place]))) reducing.push_back(place);
     }
-    if (!std::ranges::is_sorted(driving)) return reduction;
+    if (!std::ranges::is_sorted(reducing)) return reduction;
   }
   return {};
 }
@@ -108,9 +108,9 @@ std::optional<Argument> reduction_out_of_order(const Schedule& schedule, BlockRV
   }
   const BlockRealize& realize = schedule.realize(block);
   const IndexForms forms(ranges_around(schedule, schedule.node(block)));
-  std::vector<const For*> driving;
+  std::vector<const For*> reducing;
   for (const LoopRV loop : loops_around(schedule, schedule.node(block))) {
-    if (drives_reduced_axis(realize, schedule.get(loop))) driving.push_back(&schedule.get(loop));
+    if (binds_reduction_axis(realize, schedule.get(loop))) reducing.push_back(&schedule.get(loop));
   }
   // Axis by axis, and in each the loops by weight.
   std::size_t next = 0;
@@ -121,13 +121,13 @@ std::optional<Argument> reduction_out_of_order(const Schedule& schedule, BlockRV
     std::vector<IndexTerm> terms = form->terms;
     std::ranges::sort(terms, std::greater(), &IndexTerm::coefficient);
     for (const IndexTerm& term : terms) {
-      const bool is_next = next < driving.size() && term.coefficient > 0 &&
-                           term.atom.same_as(driving[next]->loop_var);
+      const bool is_next = next < reducing.size() && term.coefficient > 0 &&
+                           term.atom.same_as(reducing[next]->loop_var);
       if (!is_next) return reduction;
       ++next;
     }
   }
-  return next == driving.size() ? std::nullopt : reduction;
+  return next == reducing.size() ? std::nullopt : reduction;
 }
 
 }  // namespace loopsmith

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accumulations that iterations of a loop make together: whether they may run at once, and what the
-// loop records of them for lowering, see regroups.h.
+// Accumulations that iterations of a loop make together: whether they may run concurrently, and
+// what the loop records of them for lowering, see regroups.h.
 #pragma once
 #include <optional>
 #include <vector>
@@ -17,8 +17,8 @@ namespace loopsmith {
 std::optional<std::vector<Ptr<Buffer>>> regrouped_by(const Schedule& schedule, LoopRV loop,
                                                      const For& planned);
 
-/// True when iterations of a loop, which conflict over accumulations alone, may run at once: lanes
-/// combine theirs at the end.
+/// True when iterations of a loop, which conflict over accumulations alone, may run concurrently:
+/// lanes combine theirs at the end.
 bool may_reduce_concurrently(const Schedule& schedule, LoopRV loop, const For& planned);
 
 /// True when all these accumulations are atomic updates.

@@ -13,8 +13,8 @@
 namespace loopsmith {
 namespace {
 
-/// True when instances of the block that loops from `outermost` inward drive by different values of
-/// spatial axes may write one element.
+/// True when instances of the block with different values of spatial axes, which are bound to loops
+/// from `outermost` inward, may write one element.
 bool shares_results(const Schedule& schedule, BlockRV handle, LoopRV outermost) {
   const BlockRealize& realize = schedule.realize(handle);
   const ElementAccesses accesses = accesses_of_block(schedule, handle);
@@ -124,34 +124,34 @@ bool delays_init(const Schedule& schedule, std::span<const LoopRV> band,
     if (!schedule.get(block).init) return false;
     if (starts_late(schedule, block)) return true;
     const BlockRealize& realize = schedule.realize(block);
-    const auto drives = [&](std::size_t place, std::size_t axis) {
+    const auto binds = [&](std::size_t place, std::size_t axis) {
       const For& loop = schedule.get(band[place]);
       return !is_const_int(loop.extent, 1) &&
              uses_variable(realize.iter_values[axis], loop.loop_var);
     };
     std::vector<bool> is_mixed(realize.iter_values.size());
     for (const std::size_t place : order) {
-      std::vector<std::size_t> driven[2];
+      std::vector<std::size_t> bound[2];
       for (std::size_t axis = 0; axis < is_mixed.size(); ++axis) {
         const bool is_reduction =
             realize.block->iter_vars[axis]->iter_type == IterType::comm_reduce;
-        if (drives(place, axis)) driven[is_reduction].push_back(axis);
+        if (binds(place, axis)) bound[is_reduction].push_back(axis);
       }
-      if (driven[0].empty() || driven[1].empty()) continue;
-      for (const auto& axes : driven) {
+      if (bound[0].empty() || bound[1].empty()) continue;
+      for (const auto& axes : bound) {
         for (const std::size_t axis : axes) is_mixed[axis] = true;
       }
     }
-    std::vector<std::size_t> driving;
+    std::vector<std::size_t> mixing;
     for (const std::size_t place : order) {
       for (std::size_t axis = 0; axis < is_mixed.size(); ++axis) {
-        if (is_mixed[axis] && drives(place, axis)) {
-          driving.push_back(place);
+        if (is_mixed[axis] && binds(place, axis)) {
+          mixing.push_back(place);
           break;
         }
       }
     }
-    return !std::ranges::is_sorted(driving);
+    return !std::ranges::is_sorted(mixing);
   });
 }
 

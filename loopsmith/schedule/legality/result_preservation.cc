@@ -130,7 +130,7 @@ std::string text_of(const Stmt& scope, const PreservationAnswer& answer) {
                            buffer);
       }
       return fmt::format("{} reads {} after {} changes what it stands for", second, buffer, first);
-    case LegalityQuestion::at_once:
+    case LegalityQuestion::concurrency:
     case LegalityQuestion::regroup:
     case LegalityQuestion::understood: break;
   }

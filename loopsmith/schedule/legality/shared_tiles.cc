@@ -23,7 +23,7 @@ bool is_over_threads(const For* loop) {
   return loop && is_thread_axis(thread_axis_of(*loop));
 }
 
-/// True when all threads of a block come by a node inside `loop`, which is, or will be, one over
+/// True when all threads of a block reach a node inside `loop`, which is, or will be, one over
 /// threads.
 bool is_on_the_way_of_all(const Schedule& schedule, NodeId node, LoopRV loop) {
   std::vector<NodeId> way;  // From the outside in.

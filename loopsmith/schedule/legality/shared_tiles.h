@@ -10,8 +10,8 @@ namespace loopsmith {
 class OwnMemory;
 
 /// Those of `buffers`, shared by the threads of a block, that all iterations of a loop over threads
-/// fill alike: each stores the same values into the same elements, and all of them come by wherever
-/// threads wait between a store and what else uses the buffer.
+/// fill alike: each stores the same values into the same elements, and all of them reach each place
+/// where threads wait between a store and what else uses the buffer.
 ///
 /// Theorem. Where each iteration reads only what it stored itself, such a buffer orders no two
 /// iterations, and they may share it. Proof: threads wait for each other between statements that

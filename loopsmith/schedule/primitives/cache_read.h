@@ -19,8 +19,9 @@ struct CacheReadArguments {
                 "The buffer: its number among the reads of the block, or its name."},
       Parameter{"storage_scope", &CacheReadArguments::storage_scope,
                 "The memory of the copy: global, shared, local, ..."},
-      Parameter{"consumer_blocks", &CacheReadArguments::consumer_blocks,
-                "Who reads the copy; those that read the same values when it is not given."}};
+      Parameter{
+          "consumer_blocks", &CacheReadArguments::consumer_blocks,
+          "The blocks that read the copy; those that read the same values when it is not given."}};
 };
 
 struct CacheReadPlan {

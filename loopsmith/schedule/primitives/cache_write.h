@@ -20,7 +20,7 @@ struct CacheWriteArguments {
       Parameter{"storage_scope", &CacheWriteArguments::storage_scope,
                 "The memory that is written instead: global, shared, local, ..."},
       Parameter{"consumer_blocks", &CacheWriteArguments::consumer_blocks,
-                "Who reads the cache; all others read the copy."}};
+                "The blocks that read the cache; all others read the copy."}};
 };
 
 struct CacheWritePlan {

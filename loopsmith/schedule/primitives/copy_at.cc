@@ -13,7 +13,7 @@
 namespace loopsmith {
 namespace {
 
-/// The buffer and who uses it inside the loop.
+/// The buffer and the blocks that use it inside the loop.
 std::variant<CopyAtPlan, Refusal> find(const Schedule& schedule, LoopRV loop, BlockRV block,
                                        const BufferSelector& selector, BufferSelector::Side side,
                                        const std::string& storage_scope) {

@@ -30,7 +30,7 @@ struct InspectSplitPlan {
   /// Of a loop of which parts share iterations, without its blocks; null where none do.
   Stmt shared_body = {};
   std::vector<ElementUpdate> updates = {};  ///< Those of an iteration that is shared.
-  bool has_own_elements = false;            ///< Iterations run at once, and never meet.
+  bool has_own_elements = false;            ///< Iterations run concurrently, and never conflict.
   std::optional<Argument> reordered_reduction = {};
 };
 
@@ -43,7 +43,7 @@ inline constexpr Condition costs_differ{
     "before loop {} runs",
     "use split, which makes parts of equal length"};
 inline constexpr Condition loop_is_outside_of_threads{
-    "loop_is_outside_of_threads", "loop {} is inside of loop {}, whose iterations run at once",
+    "loop_is_outside_of_threads", "loop {} is inside of loop {}, whose iterations run concurrently",
     "do this before you parallelize or bind that loop"};
 inline constexpr Condition loop_is_of_updates{
     "loop_is_of_updates", "parts cannot share an iteration of loop {}: {}",
@@ -92,7 +92,7 @@ inline constexpr Primitive inspect_split(PrimitiveDefinition{
     .past = "cut into parts of equal work",
     .doc = "Splits a loop into parts with equal work where inner loops have different numbers of "
            "iterations, which are counted before the loop runs. Parallelize the loop first to have "
-           "the parts run at once.",
+           "the parts run concurrently.",
     .conditions = inspect_split_conditions,
     .plan = plan_inspect_split,
     .commit = commit_inspect_split,

@@ -35,7 +35,7 @@ std::vector<NodeId> selections_inside(const Schedule& schedule, NodeId root) {
   return found;
 }
 
-/// The loop is to run so; who may be left early is refused.
+/// The loop is to run so; one that may be left early is refused.
 Planned<LoopKindPlan> plan_kind(const Schedule& schedule, LoopKindPlan plan) {
   if (is_left_early(schedule, plan.loop))
     return Refusal{&iterations_reach_their_end, {Argument("break or return"), Argument(plan.loop)}};

@@ -76,7 +76,7 @@ Planned<std::vector<BlockRV>> take_inits_out(Schedule& schedule, const std::vect
   return inits;
 }
 
-/// The first of what is kept that others use than those who are given.
+/// The first of what is kept that blocks other than the given ones use.
 std::optional<Ptr<Buffer>> used_elsewhere(const Schedule& schedule, const OnlineSums& sums,
                                           const std::vector<BlockRV>& blocks) {
   for (const Ptr<Buffer>& buffer : sums.kept()) {

@@ -20,7 +20,7 @@ struct MergeSiblingsPlan {
   Expr extent;
 };
 
-inline constexpr ResultChange siblings_can_meet{
+inline constexpr ResultChange siblings_can_be_adjacent{
     LegalityQuestion::order, false,
     "`{}`, which stands between the loops, can go neither before nor after them",
     "merge loops with nothing in between that depends on both"};

@@ -231,7 +231,7 @@ for i in range(6):
             "nest_is_perfect: pad_einsum: block B is not alone in the loops around it");
 }
 
-TEST(pad_einsum, refuses_to_copy_what_nobody_wrote) {
+TEST(pad_einsum, refuses_to_copy_what_is_unwritten) {
   Schedule sch(program(R"(A: T.Buffer((6, 6), "float32"), C: T.Buffer((6, 6), "float32"))", R"(
 B = T.alloc_buffer((6, 6))
 for i, j in T.grid(6, 6):

@@ -78,7 +78,7 @@ bool is_under_condition(const Schedule& schedule, BlockRV block, NodeId inside) 
 /// Puts the copy into the loops that the block shares with others that use the buffer, for the
 /// values that axes have there; false where some axis is neither told by these loops nor free of
 /// them.
-bool copy_in_shared_loops(const Schedule& schedule, ReindexPlan& plan) {
+bool copy_in_common_loops(const Schedule& schedule, ReindexPlan& plan) {
   const auto& [scope, selected, readers, writers] = plan.subject;
   const Handles<BlockRV> self{plan.block};
   Handles<BlockRV> others = readers;
@@ -154,7 +154,7 @@ Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
     return changed_results(consumer_does_not_write, {Argument(handle), Argument(Ref(buffer))});
   }
   if (const auto other = neighbour(schedule, plan)) {
-    if (!copy_in_shared_loops(schedule, plan)) {
+    if (!copy_in_common_loops(schedule, plan)) {
       return Refusal{&nest_stands_alone,
                      {Argument(*other), Argument(Ref(buffer)), Argument(handle)}};
     }

@@ -114,7 +114,7 @@ TEST(reindex, refuses_what_it_cannot_follow) {
             "block_has_the_buffer: reindex: block two reads no such buffer");
 }
 
-TEST(reindex, refuses_axes_that_shared_loops_tell_in_part) {
+TEST(reindex, refuses_axes_that_common_loops_bind_in_part) {
   Schedule sch(program(R"((A: T.Buffer((8,)), E: T.Buffer((8,)), C: T.Buffer((8,))):
     for i in range(4):
         for j in range(2):

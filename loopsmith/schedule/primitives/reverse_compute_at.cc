@@ -216,13 +216,13 @@ class ReversePlanner {
   bool serves_all(const RequiredInstances& place) const {
     const IndexForms forms(ranges_around(schedule_, target_));
     std::vector<const For*> unused = loops_above();
-    bool drives_reduction = false;
+    bool is_reduced = false;
     for (std::size_t i = 0; i < place.axes.size(); ++i) {
       const IterVar& axis = *block_.iter_vars[i];
       const AxisRange& run = place.axes[i];
       if (same(run.min, axis.dom->min) && same(run.extent, axis.dom->extent)) continue;
       const bool is_reduction = axis.iter_type == IterType::comm_reduce;
-      drives_reduction = drives_reduction || is_reduction;
+      is_reduced = is_reduced || is_reduction;
       const auto form = forms.read(run.min);
       const auto* width = run.extent.as<IntImm>();
       if (!form || !width) return false;
@@ -255,7 +255,7 @@ class ReversePlanner {
         return false;
       }
     }
-    return !drives_reduction || std::ranges::all_of(unused, [](const For* around) {
+    return !is_reduced || std::ranges::all_of(unused, [](const For* around) {
       return is_const_int(around->extent, 1);
     });
   }

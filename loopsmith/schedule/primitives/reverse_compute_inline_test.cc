@@ -46,7 +46,7 @@ TEST(reverse_compute_inline, an_axis_of_one_value_is_told) {
   expect_result(sch, before);
 }
 
-TEST(reverse_compute_inline, guards_what_nobody_reads) {
+TEST(reverse_compute_inline, guards_what_is_never_read) {
   const auto before =
       program(R"(A: T.Buffer((8, 6), "float32"), C: T.Buffer((6, 7), "float32"))", R"(
 B = T.alloc_buffer((8, 6))
@@ -122,7 +122,7 @@ for i in range(8):
 )");
   EXPECT_EQ(error_of([&] { reverse_compute_inline(*two_readers, get_block(*two_readers, "C")); }),
             "producer_is_alone: reverse_compute_inline: B has no single producer block that is a "
-            "complete block who has only a single consumer");
+            "complete block that has only a single consumer");
   const auto stencil = of(R"(
 B = T.alloc_buffer((9,))
 for i in range(9):

@@ -316,7 +316,7 @@ class RfactorPlanner {
   }
 
   /// True for a condition on the loop by which a size decides how many partial results there are:
-  /// nobody who reads them later knows that number. Those beyond it may be neutral.
+  /// what reads them later does not know that number. Those beyond it may be neutral.
   bool is_mask(const Expr& condition) const {
     const auto around = loops_around(schedule_, schedule_.node(plan_.block));
     bool uses_loop = false, uses_size = false, has_axes = true;

@@ -30,7 +30,7 @@ struct SamplePerfectTileArguments {
       Parameter{"max_innermost_factor", &SamplePerfectTileArguments::max_innermost_factor,
                 "The largest last factor; -1: any."},
       Parameter{"decision", &SamplePerfectTileArguments::decision,
-                "The factors; those that do not divide the extent are mended."}};
+                "The factors; those that do not divide the extent are replaced by divisors."}};
 };
 
 struct SamplePartitionedTileArguments {
@@ -48,7 +48,7 @@ struct SamplePartitionedTileArguments {
       Parameter{"innerpart_factor", &SamplePartitionedTileArguments::innerpart_factor,
                 "What the product of the inner part is a multiple of."},
       Parameter{"decision", &SamplePartitionedTileArguments::decision,
-                "The factors; those that do not divide the extent are mended."}};
+                "The factors; those that do not divide the extent are replaced by divisors."}};
 };
 
 struct SampleCategoricalPlan {

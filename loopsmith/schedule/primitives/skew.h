@@ -40,7 +40,7 @@ inline constexpr Primitive skew(PrimitiveDefinition{
     .name = "skew",
     .past = "skewed",
     .doc = "Lets a loop run over its values plus a multiple of a loop around it. After `reorder`, "
-           "the iterations of a wavefront are together, and `parallel` may run them at once.",
+           "the iterations of a wavefront are together, and `parallel` may run them concurrently.",
     .conditions = skew_conditions,
     .required = 2,
     .plan = plan_skew,

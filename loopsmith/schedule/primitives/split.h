@@ -22,8 +22,9 @@ struct SplitArguments {
       Parameter{"names", &SplitArguments::names, "Of the new loops."},
       Parameter{"preserve_unit_iters", &SplitArguments::preserve_unit_iters,
                 "Whether loops of extent 1 stay in the bindings of blocks."},
-      promise("disable_predication", &SplitArguments::disable_predication,
-              "Leaves out the guard; what runs beyond the old extent is then your affair.")};
+      promise(
+          "disable_predication", &SplitArguments::disable_predication,
+          "Leaves out the guard; what runs beyond the old extent is then your responsibility.")};
 };
 
 struct SplitPlan {

@@ -34,9 +34,9 @@ Planned<StoreAtPlan> plan_store_at(const Schedule& schedule, const StoreAtArgume
 ///   C[..] = B[yo*8 + yi] + ...            =>      B[(yo*8 + yi + ax) % 3] = ...
 ///                                               C[..] = B[(yo*8 + yi) % 3] + ...
 ///
-/// Here at loop yo, whose iterations may then run at once. Each step is one that the law knows:
-/// what was computed before is left out, as far as results stay; then the buffer is mirrored by the
-/// smallest ring that holds all that is still read. Cannot fail.
+/// Here at loop yo, whose iterations may then run concurrently. Each step is one that the law
+/// knows: what was computed before is left out, as far as results stay; then the buffer is mirrored
+/// by the smallest ring that holds all that is still read. Cannot fail.
 Nothing commit_store_at(Schedule& schedule, StoreAtPlan&& plan);
 
 inline constexpr Primitive store_at(PrimitiveDefinition{

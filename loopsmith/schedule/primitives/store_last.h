@@ -62,8 +62,9 @@ Handles<LoopRV> commit_store_last(Schedule& schedule, StoreLastPlan&& plan);
 inline constexpr Primitive store_last(PrimitiveDefinition{
     .name = "store_last",
     .past = "made a search",
-    .doc = "Stores after a loop what one of its iterations leaves: the last for which a condition "
-           "holds, or that of an extreme. The loop becomes a reduction, which may run at once.",
+    .doc =
+        "Stores after a loop what one of its iterations leaves: the last for which a condition "
+        "holds, or that of an extreme. The loop becomes a reduction, which may run concurrently.",
     .conditions = store_last_conditions,
     .moves_accesses = true,
     .plan = plan_store_last,

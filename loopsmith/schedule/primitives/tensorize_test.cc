@@ -250,7 +250,7 @@ TEST(tensorize, leaves_loops_that_run_at_once_right) {
   const auto in_threads = [](Schedule& sch, LoopRV loop) { parallel(sch, loop); };
   EXPECT_EQ(refused(0, in_threads), "");
   EXPECT_EQ(refused(1, in_threads), "");
-  // Of what an intrinsic adds up, nobody knows partial results.
+  // Of what an intrinsic adds up, partial results are not known.
   EXPECT_EQ(
       refused(2, in_threads),
       "step_keeps_results: tensorize: results may change: whether iterations of loop k_0, which "

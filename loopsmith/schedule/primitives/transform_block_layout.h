@@ -29,14 +29,14 @@ inline constexpr Condition loops_are_the_axes{
     "loops_are_the_axes", "the loops around block {} are not its axes, in their order, from 0",
     "transform the block before you split, fuse or reorder its loops"};
 inline constexpr Condition map_is_bijective{
-    "map_is_bijective", "the index map does not meet each point of a box once: {}",
+    "map_is_bijective", "the index map does not take one point to each point of a box: {}",
     "use a map that can be inverted, by factors that divide the extents"};
 inline constexpr Condition axis_is_of_one_type{
     "axis_is_of_one_type", "new axis {} of block {} contains more than one type of axis",
     "mix spatial axes with spatial ones, reductions with reductions"};
-inline constexpr ResultChange axes_tell_the_truth{
+inline constexpr ResultChange instances_may_depend{
     LegalityQuestion::order, false, "instances of block {} may depend on each other's order",
-    "declare as spatial the axes that tell apart what is written, the others as reductions"};
+    "declare as spatial the axes that index what is written, the others as reductions"};
 
 inline constexpr const Condition* transform_block_layout_conditions[] = {
     &loops_are_the_axes, &index_map_fits, &map_is_bijective, &axis_is_of_one_type,

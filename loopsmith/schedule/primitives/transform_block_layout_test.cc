@@ -75,7 +75,7 @@ TEST(transform_block_layout, refuses_what_changes_more_than_the_order) {
             "one type of axis");
   EXPECT_TRUE(error_of([&] { transform_block_layout(sch, c, mapped({floordiv(i, 2), j, k})); })
                   .starts_with("map_is_bijective: transform_block_layout: the index map does not "
-                               "meet each point of a box once: "));
+                               "take one point to each point of a box: "));
   split(sch, get_loops(sch, get_block(sch, "C"))[0], {infer, 2});
   EXPECT_EQ(
       error_of([&] { transform_block_layout(sch, c, mapped({i, j, k})); }),

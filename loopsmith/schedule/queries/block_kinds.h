@@ -50,7 +50,7 @@ inline constexpr Condition block_is_complete_or_reduction{
     "block {} is neither a complete block - it violates condition #{} - nor a reduction block - it "
     "violates condition #{}",
     "a complete block has spatial axes only, a reduction block an init; both are the only writers "
-    "of their outputs in their scope, and their axes tell these apart"};
+    "of their outputs in their scope, and their axes identify these"};
 inline constexpr Condition instances_are_known{
     "instances_are_known", "which instances of block {} run is not understood, as {}",
     "let its bindings be sums of whole loops, its conditions comparisons of its axes"};

@@ -162,8 +162,8 @@ class StoreReader {
   }
 
   /// True when a loop that may have no iteration does not tell what is stored: then there may be
-  /// something to store to, and nobody who does it. Where that loop is of a reduction, its init
-  /// does.
+  /// something to store to, and no statement that does it. Where that loop is of a reduction, its
+  /// init does.
   bool is_left_to_others(const CertainStore& store) const {
     return std::ranges::any_of(unsure_, [&](const For* loop) {
       const auto parted = outer_.find(loop);

@@ -114,7 +114,7 @@ for i in range(6):
   EXPECT_FALSE(sch.known_facts().has_independent_iterations(i));
 }
 
-TEST(independent_iterations, are_lost_by_a_step_that_lets_two_of_them_meet) {
+TEST(independent_iterations, are_lost_by_a_step_that_lets_two_of_them_conflict) {
   const auto func = program(R"(A: T.Buffer((6,), "int32"), C: T.Buffer((3,), "int32"))", R"(
 B = T.alloc_buffer((6,), "int32")
 for i in range(6):
@@ -138,7 +138,7 @@ for i in range(6):
     FAIL() << "iterations store to the same elements";
   } catch (const ScheduleError& error) {
     ASSERT_TRUE(error.refusal().change);
-    EXPECT_EQ(error.refusal().change->question, LegalityQuestion::at_once);
+    EXPECT_EQ(error.refusal().change->question, LegalityQuestion::concurrency);
   }
 }
 

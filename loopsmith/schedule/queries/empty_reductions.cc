@@ -89,7 +89,7 @@ std::vector<EmptyReduction> empty_reductions(const Schedule& schedule,
 }
 
 /// True when what is inside a node uses what the init of a block writes, or writes what it reads.
-bool meets_init(const ElementAccesses& accesses, const Block& block) {
+bool aliases_init(const ElementAccesses& accesses, const Block& block) {
   if (!accesses.opaque.empty() || accesses.by_pointer) return true;
   std::vector<const Object*> written, read;
   pre_order_visit(block.init, [&](const Ref& ref) {
@@ -117,7 +117,7 @@ std::optional<Refusal> refuse_inits_before(const Schedule& schedule, NodeId node
   if (found.empty()) return {};
   const ElementAccesses accesses = accesses_inside(schedule, node);
   for (const EmptyReduction& reduction : found) {
-    if (meets_init(accesses, schedule.get(reduction.block))) return refusal_of(reduction);
+    if (aliases_init(accesses, schedule.get(reduction.block))) return refusal_of(reduction);
   }
   return {};
 }

@@ -36,7 +36,7 @@ Stmt rebound(const Stmt& stmt, const IndexForms& forms) {
 
 /// Replaces variables in place, in all that can be simplified by itself. Definitions of buffers
 /// and what else a node holds keep theirs: `finish_substitution` does these.
-struct Rebinder {
+struct LoopVarSubstituter {
   Schedule& schedule;
   const IndexForms& forms;
   const Expr& predicate;  ///< For the blocks directly inside; may be null.
@@ -94,7 +94,7 @@ struct Rebinder {
     for (Expr& value : realize.iter_values) value = forms(value);
     realize.predicate = forms.condition(realize.predicate);
     if (predicate.defined()) realize.predicate = realize.predicate && predicate;
-    rebind_domains(realize);
+    substitute_in_domains(realize);
     if (!realize.block->iter_vars.empty()) return;
     // A block without axes may use the loops around it.
     auto& block = const_cast<Block&>(*realize.block);
@@ -111,12 +111,12 @@ struct Rebinder {
       }
     }
     if (block.init) block.init = rebound(block.init, forms);
-    Rebinder inner{schedule, forms, Expr()};
+    LoopVarSubstituter inner{schedule, forms, Expr()};
     inner.body_of(node, realize);
   }
 
   /// Domains are read outside the block.
-  void rebind_domains(const BlockRealize& realize) {
+  void substitute_in_domains(const BlockRealize& realize) {
     auto& block = const_cast<Block&>(*realize.block);
     for (auto& axis : block.iter_vars) {
       if (!forms.uses_bound(axis->dom->min) && !forms.uses_bound(axis->dom->extent)) continue;
@@ -144,8 +144,8 @@ bool uses_bound(const IndexForms& forms, const Buffer& buffer) {
          uses(buffer.elem_offset);
 }
 
-/// True when a node uses a bound variable where the Rebinder leaves it: in the buffers that it
-/// defines, in its annotations, its thread.
+/// True when a node uses a bound variable where the LoopVarSubstituter leaves it: in the buffers
+/// that it defines, in its annotations, its thread.
 bool keeps_bound(const IndexForms& forms, const Object& node) {
   const auto buffer_does = [&](const Ptr<Buffer>& buffer) { return uses_bound(forms, *buffer); };
   const auto annotations_do = [&](const Attrs& attrs) {
@@ -248,8 +248,8 @@ void substitute_in_body(Schedule& schedule, LoopRV loop, const IndexForms& forms
   const NodeId node = schedule.node(loop);
   const bool in_where = predicate.defined() && holds_blocks_alone(schedule, node);
   For& target = schedule.edit(loop);
-  Rebinder rebind{schedule, forms, in_where ? predicate : Expr()};
-  rebind.inside(node, target);
+  LoopVarSubstituter substituter{schedule, forms, in_where ? predicate : Expr()};
+  substituter.inside(node, target);
   finish_substitution(schedule, node, forms);
   if (!predicate.defined() || in_where) return;
 

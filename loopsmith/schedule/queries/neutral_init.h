@@ -5,7 +5,7 @@
 namespace loopsmith {
 
 /// What an init would store that is neutral for a block without one, whose body is an accumulation
-/// and whose spatial axes tell the elements apart that it updates; null for other blocks.
+/// and whose spatial axes identify the elements that it updates; null for other blocks.
 Stmt neutral_init_of(const Schedule& schedule, BlockRV block);
 
 }  // namespace loopsmith

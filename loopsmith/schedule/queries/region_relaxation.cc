@@ -18,7 +18,7 @@ using arith::Interval;
 namespace {
 
 /// True for memory that the threads over an axis fill together, each a part of it. What all blocks
-/// see, nobody fills together: each iteration computes what it needs.
+/// see, is not filled together: each iteration computes what it needs.
 bool is_shared_among(MemoryScope scope, ThreadAxis axis) {
   if (scope == MemoryScope::warp) return axis == ThreadAxis::thread_x;
   return is_shared(scope) && is_thread_axis(axis);

@@ -43,7 +43,7 @@ class ScopeCollector {
       found_.has_jumps = found_.has_jumps || holds_jumps(realize.block->body);
       return;
     }
-    // A pointer with a name leads to memory of another one, or of nobody knows whom.
+    // A pointer with a name leads to memory of another one, or to memory that is not known.
     const auto* let = schedule_.as<LetStmt>(node);
     found_.has_foreign_calls |= let && let->var->dtype.is_handle();
     if (object.kind != kind_of<SeqStmt>) {

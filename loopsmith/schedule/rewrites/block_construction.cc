@@ -441,13 +441,13 @@ std::variant<EnclosingBlock, Refusal> enclosing_block_of(const Schedule& schedul
   auto made = loop ? around_loop(schedule, *loop, preserve_unit_iters)
                    : around_blocks(schedule, blocks, preserve_unit_iters);
   const auto* enclosing = std::get_if<EnclosingBlock>(&made);
-  const Ptr<Var> driving = enclosing ? loop_in(schedule, *enclosing) : nullptr;
-  if (!driving.defined()) return made;
+  const Ptr<Var> foreign = enclosing ? loop_in(schedule, *enclosing) : nullptr;
+  if (!foreign.defined()) return made;
   const Argument start = loop ? Argument(*loop) : Argument(blocks[0]);
   return Refusal{&space_is_divisible,
                  {Argument(blocks[0]), start,
                   Argument(fmt::format("loop {}, which is not in the same scope, is bound to it",
-                                       driving->name))}};
+                                       foreign->name))}};
 }
 
 BlockRV insert_enclosing_block(Schedule& schedule, EnclosingBlock&& enclosing) {

@@ -68,7 +68,7 @@ std::variant<MappedIndices, Refusal> map_axes(const Schedule& schedule, BlockRV 
   }
   Analyzer analyzer;
   const auto refused = [](const UserError& error) {
-    return changed_results(index_map_tells_apart, {Argument(error.problem())});
+    return changed_results(mapping_is_injective, {Argument(error.problem())});
   };
   const auto back = non_surjective_inverse(used, domains, analyzer);
   if (!back) return refused(back.error());

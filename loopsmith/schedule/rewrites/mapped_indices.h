@@ -12,7 +12,7 @@ namespace loopsmith {
 inline constexpr Condition index_map_uses_the_same_axes{
     "index_map_uses_the_same_axes", "axis {} appears in the {} indices but not in the {} ones",
     "use in the index map the axes that the block uses to access the buffer, and no others"};
-inline constexpr ResultChange index_map_tells_apart{
+inline constexpr ResultChange mapping_is_injective{
     LegalityQuestion::coherence, false, "the index map may take different axes to one element: {}",
     "use a map that can be inverted"};
 

@@ -22,7 +22,7 @@ inline constexpr Condition one_input_is_computed{
     "inline the producers of the others first"};
 inline constexpr Condition producer_is_alone{
     "producer_is_alone",
-    "{} has no single producer block that is a complete block who has only a single consumer",
+    "{} has no single producer block that is a complete block that has only a single consumer",
     "let one complete block write it, and this block alone read it"};
 inline constexpr Condition reads_one_element{
     "reads_one_element", "block {} reads {} under several indices, or not by elements",

@@ -47,7 +47,7 @@ class AxisSolver {
       : block_(block), forms_(forms_of_axes(block)), axes_(block.iter_vars.size()) {}
 
   /// `index` to `index + width - 1` shares a value with the interval.
-  void meet(const Expr& index, std::int64_t width, const Interval& interval) {
+  void intersect(const Expr& index, std::int64_t width, const Interval& interval) {
     const auto form = forms_.read(index);
     if (!form || !interval.min.defined() || !interval.max.defined()) return;
     for (std::size_t k = 0; k < form->terms.size(); ++k) {
@@ -140,7 +140,7 @@ std::vector<Interval> axes_accessing(const Block& block, const BufferRegion& reg
   AxisSolver solver(block);
   for (std::size_t d = 0; d < box.size(); ++d) {
     const auto* width = region.region[d]->extent.as<IntImm>();
-    if (width) solver.meet(region.region[d]->min, width->value, box[d]);
+    if (width) solver.intersect(region.region[d]->min, width->value, box[d]);
   }
   return std::move(solver).solve();
 }

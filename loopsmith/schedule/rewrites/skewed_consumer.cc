@@ -239,7 +239,7 @@ class Skewer {
         return deep_call([&] { return read_last(side, found); });
       };
       if (!extreme->is_max) {
-        // Who waits for the larger one waits for both.
+        // To wait for the larger one is to wait for both.
         return read(is_moving(extreme->a) ? extreme->a : extreme->b);
       }
       return read(extreme->a) && read(extreme->b);

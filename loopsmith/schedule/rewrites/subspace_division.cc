@@ -24,7 +24,8 @@ void add_range(IndexForms& forms, const IterVar& axis) {
 
 }  // namespace
 
-/// What is bound to an axis. Of one that both sides drive: value == outer * extent + inner + base.
+/// What is bound to an axis. Of one that uses loops of both sides: value == outer * extent + inner
+/// + base.
 struct SubspaceDivider::Parts {
   bool by_outer = false;
   bool by_inner = false;
@@ -74,7 +75,7 @@ std::optional<DividedBlock> SubspaceDivider::divide(BlockRV block,
   return made;
 }
 
-/// Finds the parts of the axes that loops of both sides drive.
+/// Finds the parts of the axes that use loops of both sides.
 bool SubspaceDivider::divide_mixed(const BlockRealize& realize, const std::vector<LoopRV>& inner,
                                    std::vector<Parts>& parts) {
   std::vector<LoopRV> all = outer_;

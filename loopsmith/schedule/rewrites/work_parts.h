@@ -25,7 +25,7 @@ struct WorkPartsRequest {
   /// Parts may end inside of an iteration, whose body is a loop that makes these updates alone.
   bool cuts_iterations = false;
   std::vector<ElementUpdate> updates = {};
-  bool has_own_elements = false;  ///< Iterations never meet: the parts are annotated so.
+  bool has_own_elements = false;  ///< Iterations never conflict: the parts are annotated so.
 };
 
 struct WorkParts {

@@ -16,7 +16,7 @@ enum class IndexTypes : std::uint8_t {
 
 /// A program as script: nests of up to four loops that stand beside and in each other, with blocks
 /// and without. The same for the same seed. Few of them read what was not written, or leave a
-/// buffer; who needs more asks the judge.
+/// buffer; for more there is the judge.
 std::string random_script(std::uint64_t seed, IndexTypes types = IndexTypes::int32);
 
 Ptr<PrimFunc> random_program(std::uint64_t seed, IndexTypes types = IndexTypes::int32);

@@ -98,7 +98,7 @@ class StepDrawer {
     try {
       return !step.may_apply(schedule_);
     } catch (const std::exception&) {
-      return false;  // A finding of whoever takes the step.
+      return false;  // Reported where the step is taken.
     }
   }
 

@@ -143,7 +143,7 @@ Taken Trial::step(const DrawnStep& step) {
     accepted_.push_back(step);
     return found(Wrong::exception, error.what());
   }
-  // Who calls the function with other arguments gets other results.
+  // With other arguments the function gives other results.
   const bool is_layout = step.primitive->name == "transform_layout";
   if (is_layout && has_other_parameters(*before, *schedule_.func())) {
     schedule_.undo(schedule_.steps().size() - steps);

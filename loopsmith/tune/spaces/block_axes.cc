@@ -37,7 +37,7 @@ bool runs_in_order(const Schedule& schedule, BlockRV block) {
   });
 }
 
-std::size_t shared_loops(const Schedule& schedule, const std::vector<LoopRV>& loops) {
+std::size_t common_loops(const Schedule& schedule, const std::vector<LoopRV>& loops) {
   const auto first = std::ranges::find_if(
       loops, [&](LoopRV loop) { return only_block(schedule, loop).has_value(); });
   return static_cast<std::size_t>(first - loops.begin());

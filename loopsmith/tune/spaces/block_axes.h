@@ -22,7 +22,7 @@ bool is_of_block(const Schedule& schedule, LoopRV loop);
 bool runs_in_order(const Schedule& schedule, BlockRV block);
 
 /// How many loops a block shares with others, from the outside.
-std::size_t shared_loops(const Schedule& schedule, const std::vector<LoopRV>& loops);
+std::size_t common_loops(const Schedule& schedule, const std::vector<LoopRV>& loops);
 
 /// True when several results of a block are made of one element of what it reads: a tile of them
 /// loads it once.

@@ -99,7 +99,7 @@ void schedule_block(Schedule& schedule, BlockRV block) {
   if (runs_in_order(schedule, block) || is_inlined(schedule, block)) return;
   const Handles<LoopRV> loops = get_loops(schedule, block);
   const auto is_serial = [&](LoopRV loop) { return schedule.get(loop).kind == ForKind::serial; };
-  const std::size_t shared_before = shared_loops(schedule, loops);
+  const std::size_t shared_before = common_loops(schedule, loops);
   if (shared_before > 0) {
     const auto own = std::span(loops).subspan(shared_before);
     if (std::ranges::all_of(own, is_serial)) schedule_inside(schedule, block, shared_before);

@@ -194,7 +194,7 @@ void run_in_strips(Schedule& schedule, LoopRV row, LoopRV column) {
   unroll.attempt(schedule, (*strips)[1]);
 }
 
-/// Lets diagonals follow each other, of elements or of tiles, and what is on one run at once.
+/// Lets diagonals follow each other, of elements or of tiles, and what is on one run concurrently.
 bool wavefront(Schedule& schedule, LoopRV loop) {
   const Handles<LoopRV> inner = get_child_loops(schedule, loop);
   if (inner.size() != 1) return false;

@@ -180,7 +180,7 @@ void schedule_tiles(Schedule& schedule, BlockRV block, const Loops& spatial, con
   reorder.attempt(schedule, order);
   const auto stored = write_through_cache(schedule, block, tiles.back());
   pack(schedule, block, steps.back()[0], tiles.back()[3], is_parallel);
-  // Before loops run at once: each later step would ask again whether they may.
+  // Before loops run concurrently: each later step would ask again whether they may.
   const auto start = decompose_reduction.attempt(schedule, block, steps[0][0]);
   if (is_parallel) {
     Loops outer;

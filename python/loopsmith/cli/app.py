@@ -13,7 +13,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
-    # Plain text: errors are not wrapped in boxes, and nobody waits for rich.
+    # Plain text: errors are not wrapped in boxes, and the start does not wait for rich.
     rich_markup_mode=None,
 )
 

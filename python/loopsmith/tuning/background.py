@@ -73,7 +73,7 @@ class BackgroundModule:
             if found.is_quicker:
                 self._module = found.build()
             self._found = found
-        except BaseException as error:  # Told by `wait`: a thread has nobody else to tell.
+        except BaseException as error:  # Told by `wait`: a thread cannot raise it elsewhere.
             self._error = error
 
 

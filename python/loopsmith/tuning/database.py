@@ -47,7 +47,7 @@ class Database:
 
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:
-        """Open the file. Each statement is a transaction; who finds it locked waits."""
+        """Open the file. Each statement is a transaction, which waits while the file is locked."""
         try:
             database = sqlite3.connect(self.path, timeout=30, isolation_level=None)
             try:

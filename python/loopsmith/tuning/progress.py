@@ -18,7 +18,7 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 class Display(Protocol):
-    """Who is told after each trial."""
+    """A function that is called after each trial."""
 
     def update(self, tasks: Sequence[AnyTask]) -> None:
         """Show how far the tasks are."""
@@ -86,7 +86,7 @@ class _Lines:
 
 
 class _Live:
-    """One line that is drawn anew."""
+    """One line that is redrawn."""
 
     def __init__(self, live: Any, trials: int, deadline: float | None) -> None:
         self._live = live

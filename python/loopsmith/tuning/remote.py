@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Candidates measured on another machine, which needs Python and this package alone.
 
-There, ``python -m loopsmith.tuning.serve --port 9190`` serves; who asks has to know the key that
+There, ``python -m loopsmith.tuning.serve --port 9190`` serves; a client has to know the key that
 ``LOOPSMITH_RUNNER_KEY`` holds on both sides.
 """
 
@@ -48,7 +48,7 @@ class RemoteRunner:
     UserError
         There is no key.
     ConnectionError
-        Nobody listens there, or with another key.
+        No runner listens there, or one with another key.
     """
 
     def __init__(
@@ -104,6 +104,6 @@ def key_of_runners(key: str | None) -> bytes:
             "UserError",
             "runner_has_key",
             "tune: a runner on another machine has no key",
-            hint=f"set {KEY} on both sides: who has it may run code there",
+            hint=f"set {KEY} on both sides: whoever has it may run code there",
         )
     return found.encode()

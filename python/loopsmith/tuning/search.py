@@ -228,7 +228,7 @@ class Search(ABC):
     def ranked(self, plans: Sequence[Plan], place: int = 0) -> list[Ranked | None]:
         """Carry out plans, and predict; None for what is no legal schedule, or is known.
 
-        They take places from `place` on, which tell those apart that are predicted alike.
+        They take places from `place` on, which order those that are predicted alike.
         """
         drawn = self._drawn(plans)
         fresh = self._fresh(drawn)

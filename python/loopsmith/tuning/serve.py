@@ -18,7 +18,7 @@ def serve(host: str, port: int, key: str | None = None) -> None:
         while True:
             try:
                 connection = listener.accept()
-            except Exception as error:  # Another key, or who hung up at once.
+            except Exception as error:  # Another key, or a client that hung up at once.
                 print(f"refused: {error!r}", flush=True)
                 continue
             threading.Thread(target=_answer, args=(connection,), daemon=True).start()

@@ -88,7 +88,7 @@ class Space:
 
     @property
     def is_concurrent(self) -> bool:
-        """Whether threads may draw at once: a function of the user's may not expect that."""
+        """Whether threads may draw concurrently: a function of the user's may not expect that."""
         own = (None, generated, generated_for_gpu)
         return self._steps in own or isinstance(self._steps, WithDefault)
 

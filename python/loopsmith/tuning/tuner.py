@@ -378,7 +378,7 @@ def _search(
                 break
             done += task.step(trials - done)
             shown.update(tasks)
-    except (KeyboardInterrupt, ConnectionError):  # The latter: of who measures elsewhere.
+    except (KeyboardInterrupt, ConnectionError):  # The latter: of a remote runner.
         return True
     return False
 

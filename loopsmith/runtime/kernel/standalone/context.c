@@ -24,7 +24,7 @@ typedef struct ls_loop {
   int32_t helpers; /* that are inside; guarded by the pool's mutex */
 } ls_loop;
 
-/* Workers only help: a loop ends when its chunks have, whoever ran them. So a worker that is late or
+/* Workers only help: a loop ends when its chunks have, on any thread. So a worker that is late or
  * missing (after a fork, or where no thread can be made) costs speed and nothing else. */
 static struct {
   pthread_mutex_t mutex;

@@ -212,7 +212,7 @@ class PassInfo(NamedTuple):
 
 
 def observer() -> Callable[[PassRecord], None] | None:
-    """Return who tells the current context's instruments of the passes of a lowering.
+    """Return the observer that tells the current context's instruments of the passes of a lowering.
 
     Raises
     ------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``tvm.contrib.utils``: folders for files that nobody keeps."""
+"""``tvm.contrib.utils``: temporary folders."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def _covers(
 
 
 def _box(module: Any, block: Any, region: Any, loops: list[Any], is_exact: bool) -> Any:
-    """Return the box of a region while loops run: within what is met, or around it."""
+    """Return the box of a region while loops run: within what is accessed, or around it."""
     realize = realize_of(module, block)
     bound: Mapping[Any, Any] = {
         axis.var: value for axis, value in zip(block.iter_vars, realize.iter_values)

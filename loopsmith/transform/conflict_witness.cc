@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loopsmith/transform/thread_meetings.h"
+#include "loopsmith/transform/conflict_witness.h"
 
 #include <algorithm>
 #include <random>
@@ -84,9 +84,9 @@ struct DrawnAccess {
   std::vector<IndexProgram> indices;
 };
 
-class Meeting {
+class WitnessSearch {
  public:
-  explicit Meeting(const MeetingPlace& place) : place_(place) {}
+  explicit WitnessSearch(const StatementPlaces& place) : place_(place) {}
 
   bool has_place() {
     for (const Stmt& each : place_.around) {
@@ -105,7 +105,7 @@ class Meeting {
     return true;
   }
 
-  bool meets(const SharedAccess& first, const SharedAccess& second) {
+  bool finds(const SharedAccess& first, const SharedAccess& second) {
     const auto a = drawn(first), b = drawn(second);
     if (!a || !b) return false;
     for (const std::size_t count : {64, 512}) {
@@ -189,7 +189,7 @@ class Meeting {
     return uses;
   }
 
-  const MeetingPlace& place_;
+  const StatementPlaces& place_;
   Analyzer analyzer_;
   Draws draws_;  // From the same seed each time.
   IndexProgram::Slots slots_;
@@ -202,13 +202,13 @@ class Meeting {
 
 }  // namespace
 
-bool have_met(const MeetingPlace& place, std::span<const SharedAccess> first,
-              std::span<const SharedAccess> second) {
-  Meeting meeting(place);
-  if (!meeting.has_place()) return false;
+bool has_conflict_witness(const StatementPlaces& place, std::span<const SharedAccess> first,
+                          std::span<const SharedAccess> second) {
+  WitnessSearch search(place);
+  if (!search.has_place()) return false;
   for (const SharedAccess& a : first) {
     for (const SharedAccess& b : second) {
-      if ((a.is_write || b.is_write) && a.buffer.same_as(b.buffer) && meeting.meets(a, b)) {
+      if ((a.is_write || b.is_write) && a.buffer.same_as(b.buffer) && search.finds(a, b)) {
         return true;
       }
     }

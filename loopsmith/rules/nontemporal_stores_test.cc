@@ -27,7 +27,7 @@ constexpr CpuModel streaming{.vector_bytes = 64,
                              .streamed_bytes = 64,
                              .prefetch_bytes = 256};
 
-TEST(default_streams, go_past_the_caches_where_outputs_are_large) {
+TEST(nontemporal_stores, go_past_the_caches_where_outputs_are_large) {
   const auto marks_in = [](const Ptr<PrimFunc>& func) {
     int marks = 0;
     pre_order_visit(func->body, [&](const Ref& ref) {
@@ -52,7 +52,7 @@ TEST(default_streams, go_past_the_caches_where_outputs_are_large) {
             1);
 }
 
-TEST(default_streams, start_where_they_are_aligned_and_read_ahead) {
+TEST(nontemporal_stores, start_where_they_are_aligned_and_read_ahead) {
   const auto calls_in = [](const Ptr<PrimFunc>& func, Op op) {
     int calls = 0;
     pre_order_visit(func->body, [&](const Ref& ref) {
@@ -81,7 +81,7 @@ TEST(default_streams, start_where_they_are_aligned_and_read_ahead) {
   }
 }
 
-TEST(default_streams, keep_what_random_programs_compute) {
+TEST(nontemporal_stores, keep_what_random_programs_compute) {
   for (std::uint64_t seed = 2000; seed < 2060; ++seed) {
     const testing::Program program = testing::random_program(seed);
     SCOPED_TRACE(seed);
@@ -90,7 +90,7 @@ TEST(default_streams, keep_what_random_programs_compute) {
   }
 }
 
-TEST(default_streams, compute_no_point_twice_that_reads_its_results) {
+TEST(nontemporal_stores, compute_no_point_twice_that_reads_its_results) {
   // Of two results one is read again, so that a second time would add twice.
   const int count = 1000;
   const auto a = decl_buffer({count}, f32, "A"), b = decl_buffer({count}, f32, "B");

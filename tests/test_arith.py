@@ -40,6 +40,7 @@ def test_analyzer_answers_from_what_it_was_told():
     )
     assert repr(arith.IntSet.nothing()) == "IntSet.nothing()"
     assert arith.IntSet.everything().min_value is None
+    assert arith.IntSet(3, 3).is_single_point() and not arith.IntSet(0, 3).is_single_point()
 
 
 def test_detect_iter_map_finds_digits():

@@ -206,6 +206,18 @@ def test_choices_are_kept_and_changed():
     assert trace.get_decision(2) == [16, 4]
 
 
+def test_a_seed_repeats_what_is_sampled():
+    def drawn(seed: int) -> tuple[str, int]:
+        sch = tir.Schedule(matmul())
+        sch.seed(seed)
+        for loop in sch.get_loops("C"):
+            sch.sample_perfect_tile(loop, n=4)
+        return str(sch.trace), sch.fork_seed()
+
+    assert drawn(7) == drawn(7)
+    assert drawn(7)[0] != drawn(8)[0] and drawn(7)[1] != drawn(8)[1]
+
+
 def test_errors_tell_as_much_as_is_wanted():
     texts = []
     for level in ("detail", "fast", "none"):

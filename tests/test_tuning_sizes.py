@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from loopsmith._core import SizeTree, drawn_sizes, fitted_tree
+from loopsmith._core import SizeTree, drawn_sizes
 from loopsmith.tuning.sized import function_of
 from loopsmith.tuning.worker import Case, Check, Outcome, Sweep
 
@@ -176,16 +176,6 @@ def test_ranges_are_drawn_by_equal_ratios_with_the_weights_of_their_neighbours()
     drawn = drawn_sizes(func, both, seed=0)
     assert drawn[0].sizes == {"m": 16, "n": 1} and drawn[1].sizes == {"m": 512, "n": 9}
     assert all(point.sizes["m"] % 16 == 0 for point in drawn)
-
-
-def test_a_tree_has_the_splits_that_save_time_alone():
-    points = [{"m": m, "n": n} for m in (1, 10, 100) for n in (1, 10, 100)]
-    costs = [[1.0, 2.0] if (each["m"] < 50) == (each["n"] < 50) else [2.0, 1.0] for each in points]
-    tree = fitted_tree(points, costs)
-    assert all(row[tree.decide(point)] == 1.0 for point, row in zip(points, costs))
-    assert SizeTree.from_json(tree.as_json()) == tree
-    alike = [[1.0, 1.0001] if each["m"] < 50 else [1.0001, 1.0] for each in points]
-    assert fitted_tree(points, alike).is_leaf
 
 
 def test_sizes_that_make_no_sense_are_refused():

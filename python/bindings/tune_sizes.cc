@@ -127,11 +127,6 @@ void bind_size_trees(nb::module_& m) {
           nb::arg("other"), nb::is_operator(),
           nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__str__", &tune::SizeTree::text);
-  m.def("fitted_tree", &tune::fitted_tree, nb::arg("points"), nb::arg("costs"),
-        nb::sig("def fitted_tree(points: list[dict[str, int]], costs: list[list[float]]) -> "
-                "SizeTree"),
-        "Return a small tree that chooses a cheap variant for each point; `costs` has for each\n"
-        "what each variant costs.");
   m.def("with_size_tree", &tune::with_size_tree, nb::arg("variants"), nb::arg("tree"),
         nb::sig("def with_size_tree(variants: list[PrimFunc], tree: SizeTree) -> PrimFunc"),
         "Return one function of some schedules of a function: the tree decides which runs.");

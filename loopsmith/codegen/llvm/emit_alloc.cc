@@ -51,7 +51,7 @@ void Emitter::take(const Allocate& allocate) {
   held_.push_back({memory, size});
 }
 
-/// Takes the memory that one iteration after another may have; gives its entry.
+/// Takes the memory that one iteration after another may have; gives the allocations.
 std::vector<const Allocate*> Emitter::take_for_all_iterations(const For& loop) {
   std::vector<const Allocate*> all = allocations_of_all_iterations(loop);
   std::erase_if(all, [&](const Allocate* each) {

@@ -134,7 +134,7 @@ llvm::Value* Emitter::classify(const Call& call) {
     const bool is_finite = call.op == op("isfinite");
     return llvm::ConstantInt::get(shaped_as(operand, ir_.getInt1Ty()), is_finite ? 1 : 0);
   }
-  // Also where fast_math promises that there are none: the program asks.
+  // Also where fast_math promises that there are no NaNs or infinities: the program asks for them.
   const llvm::IRBuilderBase::FastMathFlagGuard guard(ir_);
   ir_.clearFastMathFlags();
   llvm::Value* real = widen(dtype, operand);

@@ -16,8 +16,8 @@ struct ParallelScanArguments {
       Parameter{"loop", &ParallelScanArguments::loop,
                 "Whose iterations each take over one value from the iteration before."},
       Parameter{"length", &ParallelScanArguments::length,
-                "How many iterations a part has, rounded up to a multiple of 16; the parts run at "
-                "once."},
+                "How many iterations a part has, rounded up to a multiple of 16; the parts run "
+                "concurrently."},
       Parameter{"reducer", &ParallelScanArguments::reducer,
                 "How the value before is combined, where the loop does not tell: a CommReducer, as "
                 "a te.comm_reducer gives it for some types. That it is associative, and its "

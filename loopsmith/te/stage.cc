@@ -78,18 +78,25 @@ void require_factor(const ScheduleData& schedule, const char* what, const IterVa
   const std::int64_t* number = as_int(factor);
   const bool counts =
       type.is_scalar() && type.is_integer() && (number || type.bits <= counter.bits);
-  require(counts, ErrorKind::type_mismatch, "factor_has_type",
-          hint("give an integer expression, or cast it to the type of the axis"), current_span,
-          "split: {} of axis {} is {}, of type {}, but the axis counts in {}", what,
-          axis->var->name, to_string(factor), to_string(type), to_string(counter));
-  require(!number || *number > 0, ErrorKind::schedule, "factor_is_positive", hint("pass 1 or more"),
-          current_span, "split: {} of axis {} is {}, not positive", what, axis->var->name,
-          number ? *number : 0);
+  // Texts are made where they are read alone: programs split often.
+  if (!counts) {
+    fail(ErrorKind::type_mismatch, "factor_has_type",
+         hint("give an integer expression, or cast it to the type of the axis"), current_span,
+         "split: {} of axis {} is {}, of type {}, but the axis counts in {}", what, axis->var->name,
+         to_string(factor), to_string(type), to_string(counter));
+  }
+  if (number) {
+    require(*number > 0, ErrorKind::schedule, "factor_is_positive", hint("pass 1 or more"),
+            current_span, "split: {} of axis {} is {}, not positive", what, axis->var->name,
+            *number);
+    return;
+  }
   const std::string read = read_beside_sizes(schedule, factor);
-  require(read.empty(), ErrorKind::schedule, "factor_is_of_sizes",
-          hint("use numbers, sizes of tensors, and variables that are arguments"), current_span,
-          "split: {} of axis {} is {}, which reads {}, no size of the program", what,
-          axis->var->name, to_string(factor), read);
+  if (read.empty()) return;
+  fail(ErrorKind::schedule, "factor_is_of_sizes",
+       hint("use numbers, sizes of tensors, and variables that are arguments"), current_span,
+       "split: {} of axis {} is {}, which reads {}, no size of the program", what, axis->var->name,
+       to_string(factor), read);
 }
 
 }  // namespace
@@ -139,20 +146,21 @@ std::array<IterVar, 2> Stage::split(const IterVar& axis, const SplitBy& by) {
   require_factor(*schedule_, "nparts", axis, by.nparts);
   require_kind("split", axis, {IterType::data_par, IterType::comm_reduce, IterType::ordered},
                hint("split an axis of the output or of the reduction"));
-  const SplitStep step{.parent = axis,
-                       .outer = derived(axis, "outer"),
-                       .inner = derived(axis, "inner"),
-                       .factor = by.factor,
-                       .nparts = by.nparts,
-                       .disable_predication = by.disable_predication};
+  SplitStep step{.parent = axis,
+                 .outer = derived(axis, "outer"),
+                 .inner = derived(axis, "inner"),
+                 .factor = by.factor,
+                 .nparts = by.nparts,
+                 .disable_predication = by.disable_predication};
   StageData& stage = edit();
   stage.leaf_iter_vars[place] = step.outer;
   stage.leaf_iter_vars.insert(stage.leaf_iter_vars.begin() + static_cast<std::ptrdiff_t>(place) + 1,
                               step.inner);
   stage.all_iter_vars.push_back(step.outer);
   stage.all_iter_vars.push_back(step.inner);
-  stage.steps.emplace_back(step);
-  return {step.outer, step.inner};
+  std::array made{step.outer, step.inner};
+  stage.steps.emplace_back(std::move(step));
+  return made;
 }
 
 std::array<IterVar, 4> Stage::tile(const IterVar& x, const IterVar& y, const Expr& x_factor,
@@ -179,11 +187,13 @@ IterVar Stage::fuse_two(const IterVar& first, const IterVar& second) {
   }
   if (inner < outer) std::swap(outer, inner);
   StageData& stage = edit();
-  require(inner == outer + 1, ErrorKind::schedule, "fused_axes_are_neighbours",
-          hint(fmt::format("the order of its loops is {}; reorder brings them together",
-                           names_of(stage.leaf_iter_vars))),
-          current_span, "fuse: axes {} and {} of stage {} are not consecutive", first->var->name,
-          second->var->name, name_of(stage));
+  if (inner != outer + 1) {
+    fail(ErrorKind::schedule, "fused_axes_are_neighbours",
+         hint(fmt::format("the order of its loops is {}; reorder brings them together",
+                          names_of(stage.leaf_iter_vars))),
+         current_span, "fuse: axes {} and {} of stage {} are not consecutive", first->var->name,
+         second->var->name, name_of(stage));
+  }
   FuseStep step{
       .outer = stage.leaf_iter_vars[outer], .inner = stage.leaf_iter_vars[inner], .fused = {}};
   const DataType a = step.outer->var->dtype;

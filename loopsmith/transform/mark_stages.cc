@@ -61,6 +61,16 @@ class StageMarker {
   std::int64_t count_ = 0;
 };
 
+bool has_numbers(const Stmt& body) {
+  bool found = false;
+  pre_order_visit(body, [&](const Ref& ref) {
+    const auto* attribute = ref.as<AttrStmt>();
+    found = found || (attribute && attribute->attr_key == statement_key);
+    return !found && !is_expr(*ref.get());
+  });
+  return found;
+}
+
 }  // namespace
 
 Ptr<PrimFunc> mark_stages(const Ptr<PrimFunc>& func) {
@@ -68,7 +78,7 @@ Ptr<PrimFunc> mark_stages(const Ptr<PrimFunc>& func) {
   rewrite.on<For>([&](const For& loop) -> Stmt {
     const Ptr<For> inner = rewrite.children(loop);
     const auto stages = stages_of(loop);
-    if (!stages) return inner;
+    if (!stages || has_numbers(loop.body)) return inner;
     const std::string& name = loop.loop_var->name;
     require(loop.kind == ForKind::serial || loop.kind == ForKind::unrolled, ErrorKind::lower,
             "pipelined_loop_is_serial", hint("pipeline a serial loop inside it"), loop.span,

@@ -12,6 +12,7 @@ namespace loopsmith {
 ///       block compute ...                              attr statement 1: block compute ...
 ///
 /// The statements are those of the loop's body, and those of blocks in it whose body is a sequence.
+/// Those that are numbered stay as they are.
 Ptr<PrimFunc> mark_stages(const Ptr<PrimFunc>& func);
 
 }  // namespace loopsmith

@@ -11,6 +11,7 @@
 #include "loopsmith/transform/compact_buffers.h"
 #include "loopsmith/transform/conditions.h"
 #include "loopsmith/transform/lower_blocks.h"
+#include "loopsmith/transform/mark_stages.h"
 #include "loopsmith/transform/stages.h"
 #include "loopsmith/transform/thread_axes.h"
 #include "loopsmith/transform/warp_instruction.h"
@@ -448,7 +449,8 @@ Pointers find_doubled(const Stmt& body) {
 
 }  // namespace
 
-Ptr<PrimFunc> software_pipeline(const Ptr<PrimFunc>& given) {
+Ptr<PrimFunc> software_pipeline(const Ptr<PrimFunc>& original) {
+  const Ptr<PrimFunc> given = mark_stages(original);  // Where no pass before it did.
   const Pointers doubled = find_doubled(given->body);
   if (!has_pipelines(*given, doubled)) return given;
   const auto outside = find_outside(*given, doubled);

@@ -72,6 +72,20 @@ def main(A: T.Buffer((24, 4), "float32"), C: T.Buffer((24, 4), "float32"), n: T.
 )");
 }
 
+TEST(software_pipeline, numbers_statements_itself_where_no_pass_did) {
+  const auto func = parse_function(R"(@T.prim_func
+def main(A: T.Buffer((12,), "float32"), C: T.Buffer((12,), "float32")):
+    for k in T.serial(12, annotations={"software_pipeline_stage": [0, 1], "software_pipeline_order": [0, 1]}):
+        with T.decl_buffer((1,)) as B:
+            B[0] = A[k]
+            C[k] = B[0] + T.float32(1)
+)");
+  const auto after = software_pipeline(func);
+  EXPECT_NE(script(after).find("(2, 1)"), std::string::npos) << script(after);
+  const interp::Verdict verdict = interp::compare(func, after);
+  EXPECT_EQ(verdict.answer, interp::Answer::same) << verdict.reason;
+}
+
 TEST(software_pipeline, overlaps_loads_with_what_uses_them) {
   const auto func = parse_function(R"(@T.prim_func
 def main(A: T.Buffer((12, 4), "float32"), C: T.Buffer((12, 4), "float32")):

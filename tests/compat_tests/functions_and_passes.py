@@ -315,6 +315,31 @@ def test_passes_make_of_a_reduction_over_threads_what_runs():
     assert "T.block" not in text and "T.tvm_storage_sync" in text and text.count("threadIdx.x") == 1
 
 
+def test_pipelines_are_made_of_blocks():
+    @T.prim_func
+    def stages(a: T.Buffer((8, 4), "float32"), c: T.Buffer((8, 4), "float32")):
+        for k in T.serial(8, annotations={"software_pipeline_stage": [0, 1],
+                                          "software_pipeline_order": [0, 1]}):  # fmt: skip
+            with T.block("body"):
+                vk = T.axis.opaque(8, k)
+                B = T.alloc_buffer((4,))
+                for j in range(4):
+                    with T.block("load"):
+                        vj = T.axis.spatial(4, j)
+                        B[vj] = a[vk, vj] + 1.0
+                for j in range(4):
+                    with T.block("use"):
+                        vj = T.axis.spatial(4, j)
+                        c[vk, vj] = B[vj] * 2.0
+
+    done = X.InjectSoftwarePipeline()(tvm.IRModule({"main": stages}))
+    assert "T.block" not in done.script() and "(2, 4)" in done.script()
+    x = np.random.default_rng(0).standard_normal((8, 4)).astype("float32")
+    y = tvm.nd.array(np.zeros_like(x))
+    tvm.build(done)(tvm.nd.array(x), y)
+    np.testing.assert_allclose(y.numpy(), (x + 1) * 2, rtol=1e-6)
+
+
 def test_a_pass_over_loops_says_that_blocks_are_there():
     mod = tvm.IRModule({"main": rows})
     for made in (X.ThreadSync("shared"), X.UnifyThreadBinding(), X.InjectVirtualThread()):

@@ -69,7 +69,7 @@ _FLAGS = {
 
 _NEED_LOOPS = ("InjectDoubleBuffer", "InjectSoftwarePipeline", "InjectVirtualThread", "ThreadSync",
                "UnifyThreadBinding")  # fmt: skip
-"""Passes that look at loops alone, and would find nothing in a function that has blocks."""
+"""Passes that look at loops alone. Pipelines are made while there are blocks, which go first."""
 
 
 def _maker(name: str) -> Callable[..., Pass]:
@@ -80,7 +80,7 @@ def _maker(name: str) -> Callable[..., Pass]:
 
         def run(module: Any, _: Any = None) -> Any:
             if name in _NEED_LOOPS:
-                _require_loops(name, module)
+                module = _of_loops(name, module)
             module = marked_as_asked(module, f"tir.{name}")
             if name == "UnrollLoop":
                 module = _unrolled_if_short(module)
@@ -109,16 +109,31 @@ def _unrolled_if_short(module: Any) -> Any:
     return Apply(lambda func: tir.rewrite(func, after=unrolled))(module) if limit else module
 
 
-def _require_loops(name: str, module: Any) -> None:
+def _block_in(module: Any) -> Any:
+    found: list[Any] = []
+
     def visit(node: Any) -> None:
         if isinstance(node, tir.BlockRealize):
-            raise ls.UserError(
-                f"{name} looks at loops, and block {node.block.name_hint} is still there: run "
-                "LowerOpaqueBlock before it"
-            )
+            found.append(node.block)
 
     for func in module.functions.values():
         tir.post_order_visit(func.body, visit)
+    return found[0] if found else None
+
+
+def _of_loops(name: str, module: Any) -> Any:
+    """Return a module of loops, for a pass that finds nothing where there are blocks."""
+    block = _block_in(module)
+    if block is None:
+        return module
+    if name != "InjectSoftwarePipeline":
+        raise ls.UserError(
+            f"{name} looks at loops, and block {block.name_hint} is still there: run "
+            "LowerOpaqueBlock before it"
+        )
+    for each in ("mark_stages", "lower_match_buffer", "lower_blocks"):
+        module = ls.run_pass(module, each)
+    return module
 
 
 for _name in _PASSES:

@@ -237,6 +237,22 @@ def test_steps_on_loops_of_a_statement_keep_its_results() -> None:
     assert "fuse: outer loop j is not the parent of the inner loop k" in str(error)
 
 
+def test_no_other_stage_is_computed_in_a_statement() -> None:
+    @T.prim_func
+    def scaled(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")) -> None:
+        for i in range(32):
+            B[i] = A[i] * 2.0
+
+    x = te.placeholder((32,), name="X")
+    a = te.compute((32,), lambda i: x[i] + 1.0, name="A")
+    b = te.extern_primfunc([a], scaled, name="B")
+    s = te.create_schedule(b.op)
+    s[a].compute_at(s[b], b.op.axis[0])
+    error = refusal(ls.ScheduleError, lambda: s.to_tir([x, b]))
+    assert "loop i of stage B is part of its statement, in which stage A cannot" in str(error)
+    assert "write what it computes into the statement" in str(error)
+
+
 def test_threads_of_a_statement_are_no_axes_to_split() -> None:
     @T.prim_func
     def scaled(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")) -> None:

@@ -64,6 +64,11 @@ IterVar legal_axis(const ScheduleData& schedule, StageId user, StageId id, IterV
           "attach_axis_is_loop", hint("attach it again, to a loop that the stage has now"), {},
           "compute_at: axis {} is not part of the schedule of stage {} any more",
           axis.defined() ? axis->var->name : "", label_of(schedule, id));
+  require(!stage.op.is<ExternOp>(), ErrorKind::schedule, "attach_axis_is_of_elements",
+          hint("leave it where it is, or write what it computes into the statement"), {},
+          "compute_at: loop {} of stage {} is part of its statement, in which stage {} cannot be "
+          "computed",
+          axis->var->name, label_of(schedule, id), label_of(schedule, user));
   return axis;
 }
 

@@ -101,7 +101,10 @@ def call(intrin: Any, *regions: Any, reduce_axis: Any = ()) -> IntrinsicCall:
         if not isinstance(one, (int, float, tir.Expr))
     )
     if len(numbers) != len(intrin.scalar_params):
-        raise ValueError(f"{intrin.name} takes {len(intrin.scalar_params)} numbers")
+        raise ValueError(
+            f"{intrin.name} takes {len(intrin.scalar_params)} numbers, and {len(numbers)} are "
+            "given; A[i, j] is one, too, and A[i, j:j + 1] a region"
+        )
     if len(regions) != len(inputs) or not all(isinstance(one, TensorRegion) for one in regions):
         raise ValueError(f"{intrin.name} takes regions of {len(inputs)} tensors: A[i, 0:16]")
     for region, tensor in zip(regions, inputs):

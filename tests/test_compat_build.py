@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import loopsmith._core
 import numpy as np
 import pytest
 
@@ -204,6 +205,33 @@ def test_functions_of_python_and_texts_are_as_programs_expect(tvm: Any) -> None:
     assert "@tir.prim_func" in text and "T." not in text.replace("tir.", "")
     assert tvm.tir.decl_buffer((4,)).elem_offset.value == 0
     assert tvm.tir.SeqStmt([tvm.tir.Evaluate(1), tvm.tir.Evaluate(2)]).size == 2
+
+
+def test_intrinsics_of_llvm_are_called_as_in_any_generation(tvm: Any) -> None:
+    from tvm.script import tir as T
+    from tvm.target import codegen
+
+    @T.prim_func
+    def main(A: T.Buffer((2,), "int32")):
+        T.evaluate(T.call_llvm_intrin("", "llvm.assume", A[0] > 0))
+        A[1] = T.call_llvm_pure_intrin("int32", "llvm.ctlz", A[0], T.bool(False))
+        A[0] = T.call_llvm_pure_intrin("int32", "llvm.bitreverse", T.uint32(1), A[0])
+
+    x = tvm.nd.array(np.array([1, 0], "int32"))
+    tvm.build(main)(x)
+    assert x.numpy().tolist() == [-(2**31), 31]
+    assert tvm.tir.call_llvm_intrin("", "llvm.assume", tvm.tir.const(1, "bool")).dtype == "void"
+    with pytest.raises(AssertionError, match=r"llvm\.nothing is not an LLVM intrinsic"):
+        tvm.tir.call_llvm_pure_intrin("int32", "llvm.nothing", 1)
+    number = codegen.llvm_lookup_intrinsic_id("llvm.ctlz")
+    assert number > 0 and codegen.llvm_get_intrinsic_name(number) == "llvm.ctlz"
+    assert codegen.llvm_lookup_intrinsic_id("llvm.nothing") == 0
+    assert codegen.llvm_version_major() == int(loopsmith._core.llvm_version().split(".")[0])
+    assert codegen.target_has_features("avx2", "llvm -mcpu=haswell")
+    assert not codegen.target_has_features(["avx2", "avx512f"], "llvm -mcpu=haswell")
+    assert codegen.llvm_get_system_cpu() and "-" in codegen.llvm_get_system_triple()
+    with pytest.raises(AttributeError, match=r"codegen\.llvm_get_targets is not provided"):
+        codegen.llvm_get_targets
 
 
 def test_any_number_is_a_flag(tvm: Any) -> None:

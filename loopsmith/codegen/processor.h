@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "loopsmith/ir/target.h"
 
@@ -17,6 +18,11 @@ struct Processor {
 
 /// The version of LLVM that generates code: `22.1.0`.
 std::string llvm_version();
+
+/// LLVM's number of an intrinsic, which a version has for itself; 0 where it has none of that name.
+unsigned llvm_intrinsic_id(std::string_view name);
+/// Its name; a UserError for a number that is none.
+std::string llvm_intrinsic_name(unsigned id);
 
 /// Which processor `target` means; `-mcpu=native` asks this machine. Throws a UserError for a name
 /// or a feature that LLVM does not know.

@@ -75,6 +75,11 @@ const DotIntrinsic* find_dot_intrinsic(const Call& call) {
   return nullptr;
 }
 
+std::size_t first_operand(const Call& call) {
+  const auto* count = call.args.size() > 1 ? call.args[1].as<IntImm>() : nullptr;
+  return count && count->dtype == u32 ? 2 : 1;
+}
+
 Expr meaning_of(const DotIntrinsic& intrinsic, const Call& call) {
   const int lanes = intrinsic.result.lanes, group = intrinsic.group;
   Expr a, b, sum;
@@ -83,8 +88,7 @@ Expr meaning_of(const DotIntrinsic& intrinsic, const Call& call) {
     b = call.args[1];
     sum = call.args.size() > 2 ? call.args[2] : int_imm(intrinsic.result, 0);
   } else {
-    // Before the operands: the name, and how many of them decide the types.
-    const std::size_t first = 2;
+    const std::size_t first = first_operand(call);
     if (call.args.size() != first + (intrinsic.accumulates ? 3 : 2)) return nullptr;
     a = call.args.end()[-2];
     b = call.args.end()[-1];

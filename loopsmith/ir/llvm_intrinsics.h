@@ -29,6 +29,10 @@ std::span<const DotIntrinsic> dot_intrinsics();
 /// dp4a is; null where its meaning is not known.
 const DotIntrinsic* find_dot_intrinsic(const Call& call);
 
+/// The place of the first operand in a call of call_llvm_intrin or call_llvm_pure_intrin: after the
+/// name, and how many of them decide the types, a constant of uint32, which may be left out.
+std::size_t first_operand(const Call& call);
+
 /// What such a call computes, as an expression without it; null where its operands do not fit.
 Expr meaning_of(const DotIntrinsic& intrinsic, const Call& call);
 

@@ -97,7 +97,8 @@ ScriptValue intrinsic(Lowering& lowering, const Arguments& args, const Word& wor
     };
     const bool is_last = !is_name(values.front()) && is_name(values.back());
     const auto place = is_last ? values.end() - 1 : values.begin();
-    type = lowering.data_type(*place, word.name);
+    const auto* text = place->as<std::string>();
+    type = text && text->empty() ? void_type : lowering.data_type(*place, word.name);
     values.erase(place);
   }
   return call_of(lowering, info, values, &type);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <unordered_set>
 
+#include "loopsmith/ir/llvm_intrinsics.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/clamped_loads.h"
@@ -289,8 +290,8 @@ Expr Widener::call(const Call& node) {
   if (!varies && node.op.info().effect <= Effect::reads) return rewrite_.children(node);
   if (!varies || !node.op.info().element_wise || !node.op.is_pure()) throw CannotWiden{};
 
-  // The first two arguments of this one say which intrinsic it is.
-  const std::size_t first = node.op == op("call_llvm_pure_intrin") ? 2 : 0;
+  // The first arguments of this one say which intrinsic it is.
+  const std::size_t first = node.op == op("call_llvm_pure_intrin") ? first_operand(node) : 0;
   for (std::size_t i = first; i < wide.args.size(); ++i) {
     if (!wide.args[i].is<StringImm>()) wide.args[i] = with_lanes(wide.args[i], lanes_);
   }

@@ -204,6 +204,11 @@ void bind_driver(nb::module_& m) {
       nb::arg("target"), nb::sig("def processor(target: Target | str) -> tuple[str, str, str]"),
       "The triple, name and features of the processor that a target of kind llvm means.");
   m.def("llvm_version", [] { return llvm_version(); }, "The version of LLVM that generates code.");
+  m.def(
+      "llvm_intrinsic_id", [](const std::string& name) { return llvm_intrinsic_id(name); },
+      nb::arg("name"), "LLVM's number of an intrinsic; 0 where it has none of that name.");
+  m.def("llvm_intrinsic_name", llvm_intrinsic_name, nb::arg("id"),
+        "The name of an intrinsic of LLVM by its number.");
   m.def("c_compiler", [] { return c_compiler(); }, "The C compiler of this machine.");
   m.def(
       "run_pass",

@@ -172,7 +172,7 @@ TEST(compile, says_what_it_cannot_call) {
         Kernel(calling(f64, op("call_llvm_intrin"), {string_imm("llvm.nothing"), int_imm(u32, 0)}));
       }).what(),
       "call_llvm_intrin: LLVM has no intrinsic 'llvm.nothing'\n"
-      "  hint: give a name of LLVM's language reference, and the number of its arguments");
+      "  hint: give a name of LLVM's language reference");
   EXPECT_STREQ(
       error_of([] {
         Kernel(calling(f64, op("call_llvm_intrin"),

@@ -6,6 +6,7 @@
 
 #include "loopsmith/codegen/llvm/emitter.h"
 #include "loopsmith/codegen/unsupported.h"
+#include "loopsmith/ir/llvm_intrinsics.h"
 #include "loopsmith/ir/math_functions.h"
 #include "loopsmith/support/error.h"
 
@@ -254,16 +255,16 @@ llvm::Value* Emitter::call_symbol(const Call& call) {
   return vector;
 }
 
-/// `name, number of arguments that decide the types, arguments...`
+/// The operands stand from `first_operand` on.
 llvm::Value* Emitter::call_intrinsic(const Call& call) {
   const std::string& name = name_argument(call);
   const llvm::Intrinsic::ID id = llvm::Intrinsic::lookupIntrinsicID(name);
-  require(id != llvm::Intrinsic::not_intrinsic && call.args.size() >= 2, "unknown_llvm_intrinsic",
-          hint("give a name of LLVM's language reference, and the number of its arguments"),
-          "{}: LLVM has no intrinsic '{}'", call.op.name(), name);
+  require(id != llvm::Intrinsic::not_intrinsic, "unknown_llvm_intrinsic",
+          hint("give a name of LLVM's language reference"), "{}: LLVM has no intrinsic '{}'",
+          call.op.name(), name);
   std::vector<llvm::Value*> args;
   std::vector<llvm::Type*> types;
-  for (std::size_t i = 2; i < call.args.size(); ++i) {
+  for (std::size_t i = first_operand(call); i < call.args.size(); ++i) {
     args.push_back(value(call.args[i]));
     types.push_back(args.back()->getType());
   }

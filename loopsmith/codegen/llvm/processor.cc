@@ -97,6 +97,16 @@ std::string llvm_version() {
   return LLVM_VERSION_STRING;
 }
 
+unsigned llvm_intrinsic_id(std::string_view name) {
+  return llvm::Intrinsic::lookupIntrinsicID(llvm::StringRef(name.data(), name.size()));
+}
+
+std::string llvm_intrinsic_name(unsigned id) {
+  require(id > 0 && id < llvm::Intrinsic::num_intrinsics, "unknown_llvm_intrinsic",
+          hint("take a number that its name gives"), "LLVM has no intrinsic of number {}", id);
+  return llvm::Intrinsic::getBaseName(static_cast<llvm::Intrinsic::ID>(id)).str();
+}
+
 Processor processor_of(const Target& target) {
   check(target.kind() == TargetKind::llvm, "processor_of", "the target is {}", target.text());
   Processor processor = host();

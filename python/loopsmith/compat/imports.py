@@ -46,6 +46,7 @@ _PARTS = {
     "runtime.module": "runtime",
     "runtime.ndarray": "nd",
     "hybrid": "te_hybrid",
+    "target.codegen": "target_codegen",
     "te.hybrid": "te_hybrid",
     "te.operation": "te",
     "te.schedule": "te_schedule",

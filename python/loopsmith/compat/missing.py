@@ -18,6 +18,8 @@ _WAYS = {
     "has no schedule",
     "tvm.meta_schedule": "ls.tune searches for a schedule; see docs/tuning.md for its spaces, "
     "steps and records",
+    "tvm.meta_schedule.TuneContext": "ls.default_schedule(func, holes=True) is the space that "
+    "ls.tune searches: a schedule whose samples a search decides anew",
     "tvm.dlight": "all rules are one here: take any of dlight.gpu, or ls.default_schedule",
     "tvm.tir.transform": "ls.run_pass runs a pass by its name, ls.lower all of them; "
     'ls.lower(f, dump="all") tells of each',
@@ -49,6 +51,7 @@ _WAYS = {
     "tvm.register_object": "nodes are those of loopsmith.tir; tvm.register_func names functions",
     "tvm.register_extension": "nodes are those of loopsmith.tir; tvm.register_func names functions",
     "tvm.support": "loopsmith doctor tells how it was built, and for which processor",
+    "tvm.target.codegen": "target_has_features asks for features; ls.Target tells of a target",
     "tvm.target": "write a target as a text, as in 'llvm -mcpu=native'",
     "tvm.te.autodiff": "te.gradient gives the derivatives of a tensor by others",
     "tvm.te.SpecializedCondition": "PrimFunc.specialize fixes sizes, and build makes code for each",

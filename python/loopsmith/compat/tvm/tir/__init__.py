@@ -16,6 +16,8 @@ from .expr import (
     all,
     any,
     call_intrin,
+    call_llvm_intrin,
+    call_llvm_pure_intrin,
     call_pure_intrin,
     ceil,
     const,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from loopsmith import tir
+from loopsmith import _core, tir
 from loopsmith.arith import Analyzer
 
 from ...missing import other_names
@@ -26,6 +26,8 @@ __all__ = [
     "all",
     "any",
     "call_intrin",
+    "call_llvm_intrin",
+    "call_llvm_pure_intrin",
     "call_pure_intrin",
     "ceil",
     "const",
@@ -131,6 +133,25 @@ def if_then_else(cond: Any, t: Any, f: Any, span: Any = None) -> Any:
     node = tir.const(cond)
     is_number = str(node.dtype).startswith(("int", "uint"))
     return tir.if_then_else(node != 0 if is_number else node, t, f)
+
+
+def _llvm_call(name: str) -> Any:
+    make = getattr(tir, name)
+
+    def call(dtype: str, name: str, *args: Any, span: Any = None) -> tir.Expr:
+        if _core.llvm_intrinsic_id(name) == 0:
+            raise AssertionError(f"{name} is not an LLVM intrinsic")
+        nodes = [tir.const(x) if isinstance(x, (int, float)) else x for x in args]
+        made: tir.Expr = make(dtype or "void", name, *nodes)
+        return made
+
+    call.__name__ = name
+    call.__doc__ = "Return a call of an intrinsic of LLVM; of the type '', one that gives nothing."
+    return call
+
+
+call_llvm_intrin = _llvm_call("call_llvm_intrin")
+call_llvm_pure_intrin = _llvm_call("call_llvm_pure_intrin")
 
 
 def call_pure_intrin(dtype: str, func_name: str, *args: Any) -> tir.Expr:

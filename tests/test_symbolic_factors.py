@@ -293,8 +293,10 @@ def test_factors_of_stages_that_read_loops_or_memory_are_refused() -> None:
         assert problem in str(error.value)
     s = te.create_schedule(C.op)
     s[C].split(i, factor=te.var("g"))
-    with pytest.raises(ls.ScheduleError, match="which reads g, no size of the function"):
+    with pytest.raises(ls.ScheduleError, match="which reads g, no size of the function") as missing:
         ls.lower(s, [A, C])
+    assert "hint: add g to the arguments" in str(missing.value)
+    assert [each.name for each in s.to_tir().func.params][2:] == ["g"]
     s = te.create_schedule(C.op)
     _, inner = s[C].split(j, factor=n)
     s[C].vectorize(inner)

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Splits, fuses and orders of one stage, on its loops.
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "loopsmith/ir/script_printer.h"
+#include "loopsmith/schedule/queries/function_variables.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/te_schedule/replay.h"
 
@@ -52,6 +56,15 @@ void Replay::apply(StageId id, Nest& nest, const SplitStep& step) {
   const bool by_factor = step.factor.defined();
   const Expr& asked = by_factor ? step.factor : step.nparts;
   const std::int64_t* number = as_int(asked);
+  const std::string read =
+      number ? "" : read_beside_sizes(*schedule_.as<PrimFunc>(schedule_.root(0)), asked);
+  if (!read.empty()) {
+    fail(ErrorKind::schedule, "factor_is_of_arguments",
+         hint(fmt::format("add {} to the arguments", read)), {},
+         "split: {} of axis {} of stage {} is {}, which reads {}, no size of the function",
+         by_factor ? "factor" : "nparts", step.parent->var->name, label_of(data_, id),
+         to_string(asked), read);
+  }
   SplitFactor fixed = number ? SplitFactor(*number) : SplitFactor(asked);
   const std::int64_t* extent = as_int(schedule_.get(loop).extent);
   const bool is_less = number && extent && *extent > 0 && *extent < *number;

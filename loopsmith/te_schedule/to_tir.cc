@@ -5,6 +5,7 @@
 
 #include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/te_schedule/fixes.h"
 #include "loopsmith/te_schedule/inline_steps.h"
@@ -80,6 +81,32 @@ void require_arguments(const ScheduleData& schedule, const std::vector<Ref>& arg
   }
 }
 
+/// The variables of factors that no shape of the tensors tells.
+std::vector<Ref> variables_of_factors(const ScheduleData& schedule,
+                                      const std::vector<Ref>& tensors) {
+  std::vector<Ref> known;
+  for (const Ref& tensor : tensors) {
+    for (const Expr& extent : tensor.as<loopsmith::Tensor>()->shape) {
+      for (const Ptr<Var>& size : free_variables(extent)) known.emplace_back(size);
+    }
+  }
+  const std::size_t sizes = known.size();
+  for (const StageId id : schedule.order) {
+    for (const AxisStep& step : schedule.stages[id].steps) {
+      const auto* split = std::get_if<SplitStep>(&step);
+      if (!split) continue;
+      for (const Expr& factor : {split->factor, split->nparts}) {
+        if (!factor.defined()) continue;
+        for (const Ptr<Var>& variable : free_variables(factor)) {
+          const auto is_it = [&](const Ref& one) { return one.same_as(variable); };
+          if (std::ranges::none_of(known, is_it)) known.emplace_back(variable);
+        }
+      }
+    }
+  }
+  return {known.begin() + static_cast<std::ptrdiff_t>(sizes), known.end()};
+}
+
 }  // namespace
 
 std::vector<Ref> default_arguments(const ScheduleData& schedule) {
@@ -93,6 +120,8 @@ std::vector<Ref> default_arguments(const ScheduleData& schedule) {
     for (std::size_t i = 0; i < output_count(stage.op); ++i) list.push_back(output(stage.op, i));
   }
   inputs.insert(inputs.end(), outputs.begin(), outputs.end());
+  const std::vector<Ref> factors = variables_of_factors(schedule, inputs);
+  inputs.insert(inputs.end(), factors.begin(), factors.end());
   return inputs;
 }
 

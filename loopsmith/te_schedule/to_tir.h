@@ -9,7 +9,8 @@
 
 namespace loopsmith::te {
 
-/// The arguments of a function for which none were given: the placeholders, then the outputs.
+/// The arguments of a function for which none were given: the placeholders, then the outputs, then
+/// variables that only factors of splits read.
 std::vector<Ref> default_arguments(const ScheduleData& schedule);
 
 /// The buffers of arguments, where they have strides, an offset or an alignment of their own.

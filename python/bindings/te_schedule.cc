@@ -200,8 +200,8 @@ Its trace, printed as Python, starts from the unscheduled function of the tensor
 Parameters
 ----------
 args
-    The parameters of the function: tensors and scalar variables; without, the placeholders and
-    then the outputs.
+    The parameters of the function: tensors and scalar variables; without, the placeholders, then
+    the outputs, then variables that only factors of splits read.
 binds
     The buffers of arguments, where their arrays have strides or an alignment of their own.
 

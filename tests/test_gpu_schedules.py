@@ -8,6 +8,7 @@ import pytest
 
 import loopsmith as ls
 from loopsmith import tir
+from loopsmith.script import tir as T  # noqa: N812
 
 MATMUL = """
 @T.prim_func
@@ -312,3 +313,36 @@ def test_a_convolution_as_a_search_tiles_it() -> None:
     sch.compute_inline("P")
     sch.decompose_reduction(block, reduced[0][0])
     finished(sch)
+
+
+def test_tiles_that_come_from_other_tiles_wait_for_them() -> None:
+    @T.prim_func
+    def tiles(A: T.Buffer((4, 32), "float32"), D: T.Buffer((4, 32), "float32")) -> None:
+        P = T.alloc_buffer((32,), scope="local")
+        S = T.alloc_buffer((32,), scope="shared")
+        U = T.alloc_buffer((32,), scope="shared")
+        for i in range(32):
+            for k in range(4):
+                for j in range(32):
+                    with T.block("S"):
+                        vj = T.axis.spatial(32, j)
+                        vk = T.axis.opaque(4, k)
+                        S[vj] = A[vk, vj]
+                for m in range(32):
+                    with T.block("P"):
+                        vm = T.axis.spatial(32, m)
+                        P[vm] = S[31 - vm] * T.float32(2)
+                    with T.block("U"):
+                        vm = T.axis.spatial(32, m)
+                        U[vm] = P[vm] + T.float32(1)
+                with T.block("D"):
+                    vi = T.axis.spatial(32, i)
+                    vk = T.axis.spatial(4, k)
+                    D[vk, vi] = U[31 - vi] * T.float32(vi)
+
+    sch = tir.Schedule(tiles)
+    for loop in (sch.get_loops("P")[2], sch.get_loops("S")[0], sch.get_loops("S")[2]):
+        sch.bind(loop, "threadIdx.x")
+    lowered = ls.lower(sch.func, target="cuda")
+    assert lowered.script().count("tvm_storage_sync") == 2
+    ls.interp.assert_same(lowered, tiles)

@@ -188,6 +188,18 @@ def test_threads_share_out_a_tile_that_each_fills_from_memory_of_its_own() -> No
     same_results(s, [A, D], compiles=False)
 
 
+def test_prefetch_asks_for_what_a_copy_in_the_loop_reads() -> None:
+    A = te.placeholder((16, 8), name="A")
+    B = te.compute((16, 8), lambda i, j: A[i, j] + 1, name="B")
+    s = te.create_schedule(B.op)
+    s[B].prefetch(A, B.op.axis[0], 1)
+    AA = s.cache_read(A, "global", [B])
+    s[AA].compute_at(s[B], B.op.axis[0])
+    script = s.to_tir([A, B]).func.script()
+    assert "T.prefetch(A[i + 1, 0:8])" in script
+    same_results(s, [A, B])
+
+
 def test_threads_of_a_warp_fill_its_memory_together() -> None:
     A = te.placeholder((64, 8), name="A")
     B = te.compute((64, 8), lambda i, j: A[i, j] * 2, name="B")

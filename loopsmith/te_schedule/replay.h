@@ -63,6 +63,7 @@ class Replay {
 
   // replay_marks.cc: how loops run, and what else is said of them.
   void mark(StageId id);
+  BlockRV reader_in(LoopRV loop, BlockRV own, const std::string& buffer);
   void prefetch(StageId id);
   void bind(StageId id, const AxisMark& mark);
   void require_same_threads(StageId id, const AxisMark& mark, const std::int64_t* extent);

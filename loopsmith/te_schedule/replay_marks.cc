@@ -73,6 +73,18 @@ void Replay::mark(StageId id) {
 }
 
 /// Last of all, as a loop that it is put into holds more than another one then.
+/// A block inside a loop of a stage that reads a buffer: the stage's own, or a copy for it.
+BlockRV Replay::reader_in(LoopRV loop, BlockRV own, const std::string& buffer) {
+  const auto reads = [&](BlockRV block) {
+    return std::ranges::any_of(schedule_.get(block).reads,
+                               [&](const auto& region) { return region->buffer->name == buffer; });
+  };
+  if (reads(own)) return own;
+  const auto inside = get_child_blocks.apply(schedule_, {.block_or_loop = loop});
+  const auto reader = std::ranges::find_if(inside, reads);
+  return reader == inside.end() ? own : *reader;
+}
+
 void Replay::prefetch(StageId id) {
   for (const AxisMark& mark : stage(id).marks) {
     const auto* asked = std::get_if<PrefetchMark>(&mark.what);
@@ -80,9 +92,10 @@ void Replay::prefetch(StageId id) {
     const std::string name = data_.current(asked->tensor).name();
     for (const Nest& nest : nests_[id]) {
       if (nest.is_init) continue;
-      loopsmith::prefetch.apply(schedule_, {.block = nest.blocks[0],
+      const LoopRV loop = leaf_loop(id, nest, mark, "prefetch");
+      loopsmith::prefetch.apply(schedule_, {.block = reader_in(loop, nest.blocks[0], name),
                                             .read_buffer_index = name,
-                                            .loop = leaf_loop(id, nest, mark, "prefetch"),
+                                            .loop = loop,
                                             .offset = asked->offset});
     }
   }

@@ -20,7 +20,7 @@ bool loads_from(const Expr& expr, const Ptr<Buffer>& buffer) {
   bool found = false;
   pre_order_visit(expr, [&](const Ref& ref) {
     const auto* load = ref.as<BufferLoad>();
-    found = found || (load && load->buffer.same_as(buffer));
+    found = found || (load && load->buffer->data.same_as(buffer->data));
     return !found;
   });
   return found;

@@ -8,7 +8,7 @@ namespace loopsmith {
 /// pure.
 bool reads_memory(const Ref& node);
 
-/// True when the expression loads from the buffer.
+/// True when the expression loads from the buffer, or from a view of its memory.
 bool loads_from(const Expr& expr, const Ptr<Buffer>& buffer);
 
 }  // namespace loopsmith

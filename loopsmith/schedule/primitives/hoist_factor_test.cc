@@ -130,5 +130,23 @@ for i, k in T.grid(6, 8):
   expect_result(sch, before);
 }
 
+/// The factor is a result itself, which changes with each term.
+TEST(hoist_factor, refuses_factors_in_the_memory_of_results) {
+  for (const std::string_view memory : {"data=C.data, elem_offset=1", "data=pointer"}) {
+    Schedule sch(program(factor_parameters, fmt::format(R"(
+pointer = T.address_of(C[1])
+V = T.decl_buffer((5,), {})
+for i, k in T.grid(6, 8):
+    with T.block("C"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            C[vi] = T.float32(0)
+        C[vi] = C[vi] + A[vi, vk] * V[0]
+)",
+                                                        memory)));
+    EXPECT_NE(error_of([&] { hoist_factor(sch, get_block(sch, "C")); }), "") << memory;
+  }
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -419,9 +419,10 @@ for i in range(T.min(n, 1) * 8):
         vi = T.axis.spatial(8, i)
         A[vi] = T.float32(1)
 )"));
-  EXPECT_EQ(error_of([&] { blockize(sch, get_loop(sch, "i")); }),
-            "space_is_divisible: blockize: block A can not be blockized by the loops starting at i, "
-            "as axis vn may leave its domain where no iteration runs");
+  EXPECT_EQ(
+      error_of([&] { blockize(sch, get_loop(sch, "i")); }),
+      "space_is_divisible: blockize: block A can not be blockized by the loops starting at i, "
+      "as axis vn may leave its domain where no iteration runs");
 }
 
 }  // namespace

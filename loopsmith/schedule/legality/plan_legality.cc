@@ -391,4 +391,16 @@ std::optional<Refusal> refuse_by_order(const Schedule& schedule, LoopKindPlan& p
   return {};
 }
 
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, HoistFactorPlan& plan) {
+  return refuse_terms_of_results(schedule, plan.outermost, plan.block);
+}
+
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, MergeOnlinePlan& plan) {
+  auto refusal = refuse_terms_of_results(schedule, plan.loops[0], plan.maximum);
+  for (const OnlineSums::Sum& sum : plan.sums.sums()) {
+    if (!refusal) refusal = refuse_terms_of_results(schedule, plan.loops[0], sum.block);
+  }
+  return refusal;
+}
+
 }  // namespace loopsmith

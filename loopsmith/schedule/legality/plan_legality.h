@@ -6,8 +6,10 @@
 #include "loopsmith/schedule/legality/concurrent_loops.h"
 #include "loopsmith/schedule/primitives/distribute.h"
 #include "loopsmith/schedule/primitives/expand_scalar.h"
+#include "loopsmith/schedule/primitives/hoist_factor.h"
 #include "loopsmith/schedule/primitives/inspect_split.h"
 #include "loopsmith/schedule/primitives/loop_kinds.h"
+#include "loopsmith/schedule/primitives/merge_online.h"
 #include "loopsmith/schedule/primitives/merge_siblings.h"
 #include "loopsmith/schedule/primitives/parallel_scan.h"
 #include "loopsmith/schedule/primitives/peel.h"
@@ -33,6 +35,10 @@ std::optional<Refusal> refuse_by_order(const Schedule& schedule, MergeSiblingsPl
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, LoopKindPlan& plan);
 /// No iteration reads what another one has left in the buffer.
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, ExpandScalarPlan& plan);
+/// No term reads what is summed up.
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, HoistFactorPlan& plan);
+/// The same, of the maximum and of the sums.
+std::optional<Refusal> refuse_by_order(const Schedule& schedule, MergeOnlinePlan& plan);
 /// Finds what iterations update in common, and whether it has values before.
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, PrivatizePlan& plan);
 /// What the recurrence reads stays, and the parts may run concurrently.

@@ -2,6 +2,7 @@
 #include "loopsmith/schedule/legality/reassociation.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
@@ -62,6 +63,26 @@ bool binds_reduction_axis(const BlockRealize& realize, const For& loop) {
 
 std::optional<Argument> rounding_reduction(const Schedule& schedule, BlockRV handle) {
   return reduces_rounding(schedule.get(handle)) ? std::optional(Argument(handle)) : std::nullopt;
+}
+
+std::optional<Refusal> refuse_terms_of_results(const Schedule& schedule, LoopRV loop,
+                                               BlockRV handle) {
+  const auto refused = [&](const Ptr<Buffer>& buffer, std::string why) {
+    return changed_results(updates_are_read,
+                           {Argument(loop), Argument(Ref(buffer)), Argument(std::move(why))});
+  };
+  const Ptr<Buffer>& result = schedule.get(handle).writes.at(0)->buffer;
+  const ElementAccesses accesses = accesses_of_block(schedule, handle);
+  if (!accesses.opaque.empty()) return refused(result, accesses.opaque);
+  if (accesses.by_pointer) return refused(result, "it accesses memory by a pointer");
+  std::unordered_set<const Object*> stored;
+  for (const ElementAccess& access : accesses.all) {
+    if (access.is_write) stored.insert(access.buffer->data.get());
+  }
+  const bool reads_results = std::ranges::any_of(accesses.all, [&](const ElementAccess& access) {
+    return !access.is_write && !access.group && stored.contains(access.buffer->data.get());
+  });
+  return reads_results ? std::optional(refused(result, "a term reads their memory")) : std::nullopt;
 }
 
 bool reduces_rounding_inside(const Block& block) {

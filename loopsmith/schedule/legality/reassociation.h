@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 
+#include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/queries/scope_accesses.h"
 #include "loopsmith/schedule/schedule.h"
 
@@ -18,6 +19,15 @@ std::optional<Argument> rounding_reduction_inside(const Schedule& schedule, Node
 
 /// True when blocks inside a block, or its statements, reduce floating-point numbers.
 bool reduces_rounding_inside(const Block& block);
+
+/// Refuses a block whose terms may read what its updates store, otherwise than as the result that
+/// is updated, also through views and pointers. (`loop` is around it.)
+///
+/// Theorem. Where no access of a block but its updates is to memory that they store to, its terms
+/// are the same in whatever order and groups they are combined. Proof: no update changes what a
+/// term is made of.
+std::optional<Refusal> refuse_terms_of_results(const Schedule& schedule, LoopRV loop,
+                                               BlockRV block);
 
 /// The first reduction by a block in `band` that combines its elements in another order when the
 /// loops of the band take the order `order`.

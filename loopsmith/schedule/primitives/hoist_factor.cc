@@ -10,7 +10,6 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
-#include "loopsmith/schedule/queries/buffer_accesses.h"
 #include "loopsmith/schedule/rewrites/edits.h"
 #include "loopsmith/schedule/rewrites/result_nest.h"
 
@@ -81,13 +80,6 @@ std::optional<KnownReduction> sum_of(const Block& block) {
   return loads_from(reduction->sources[0], buffer) ? std::nullopt : reduction;
 }
 
-/// True when what a block reads through a view or a pointer may be an element of the buffer.
-bool may_read_otherwise(const Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer) {
-  const NodeId node = schedule.node(block);
-  return uses_of(schedule, node, buffer).by_view ||
-         uses_of(schedule, schedule.root(schedule.function_of(node)), buffer).by_pointer;
-}
-
 /// Whether each sum has terms, in terms of the block's axes: true where that is known, null where
 /// it depends on loops that no axis is.
 Expr has_terms(const Schedule& schedule, BlockRV handle) {
@@ -131,9 +123,7 @@ Planned<HoistFactorPlan> plan_hoist_factor(const Schedule& schedule,
   const BlockRealize& realize = schedule.realize(handle);
   const Block& block = *realize.block;
   const auto reduction = sum_of(block);
-  if (!reduction || may_read_otherwise(schedule, handle, reduction->buffers[0])) {
-    return Refusal{&block_is_a_sum, {Argument(handle)}};
-  }
+  if (!reduction) return Refusal{&block_is_a_sum, {Argument(handle)}};
   Factors factors(block, arguments.through_casts);
   const Expr term = factors.without(reduction->sources[0]);
   if (!factors.found()) return Refusal{&terms_have_a_factor, {Argument(handle)}};

@@ -278,5 +278,36 @@ for k in range(4):
   EXPECT_NE(error_of([&] { merge_online(sch, {loops[0], loops[1]}); }), "");
 }
 
+/// What a term reads changes with the sum, so that it cannot be rescaled.
+TEST(merge_online, refuses_terms_in_the_memory_of_sums) {
+  const auto refusal = [](std::string_view memory) {
+    Schedule sch(program(online_parameters, fmt::format(R"(
+pointer = T.address_of(S[0])
+V = T.decl_buffer((6,), data={})
+m = T.alloc_buffer((6,))
+for i in range(6):
+    for k in range(8):
+        with T.block("m"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                m[vi] = T.float32("-inf")
+            m[vi] = T.max(m[vi], A[vi, vk])
+    for l in range(8):
+        with T.block("S"):
+            vi, vk = T.axis.remap("SR", [i, l])
+            with T.init():
+                S[vi] = T.float32(0)
+            S[vi] = S[vi] + T.exp(A[vi, vk] - m[vi]) * (V[vi] + T.float32(1))
+)",
+                                                        memory)));
+    return error_of([&] { merge_online(sch, {get_loop(sch, "k"), get_loop(sch, "l")}); });
+  };
+  const std::string start =
+      "step_keeps_results: merge_online: results would change: loop k may read elements of S that "
+      "it updates: ";
+  EXPECT_EQ(refusal("S.data"), start + "a term reads their memory");
+  EXPECT_EQ(refusal("pointer"), start + "it accesses memory by a pointer");
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -67,14 +67,16 @@ std::optional<Argument> rounding_reduction(const Schedule& schedule, BlockRV han
 
 std::optional<Refusal> refuse_terms_of_results(const Schedule& schedule, LoopRV loop,
                                                BlockRV handle) {
-  const auto refused = [&](const Ptr<Buffer>& buffer, std::string why) {
+  const auto refused = [&](std::string why) {
+    const Block& block = schedule.get(handle);
+    Argument results(handle);
+    if (!block.writes.empty()) results = Argument(Ref(block.writes[0]->buffer));
     return changed_results(updates_are_read,
-                           {Argument(loop), Argument(Ref(buffer)), Argument(std::move(why))});
+                           {Argument(loop), std::move(results), Argument(std::move(why))});
   };
-  const Ptr<Buffer>& result = schedule.get(handle).writes.at(0)->buffer;
   const ElementAccesses accesses = accesses_of_block(schedule, handle);
-  if (!accesses.opaque.empty()) return refused(result, accesses.opaque);
-  if (accesses.by_pointer) return refused(result, "it accesses memory by a pointer");
+  if (!accesses.opaque.empty()) return refused(accesses.opaque);
+  if (accesses.by_pointer) return refused("it accesses memory by a pointer");
   std::unordered_set<const Object*> stored;
   for (const ElementAccess& access : accesses.all) {
     if (access.is_write) stored.insert(access.buffer->data.get());
@@ -82,7 +84,7 @@ std::optional<Refusal> refuse_terms_of_results(const Schedule& schedule, LoopRV 
   const bool reads_results = std::ranges::any_of(accesses.all, [&](const ElementAccess& access) {
     return !access.is_write && !access.group && stored.contains(access.buffer->data.get());
   });
-  return reads_results ? std::optional(refused(result, "a term reads their memory")) : std::nullopt;
+  return reads_results ? std::optional(refused("a term reads their memory")) : std::nullopt;
 }
 
 bool reduces_rounding_inside(const Block& block) {

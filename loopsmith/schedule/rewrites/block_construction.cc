@@ -94,6 +94,8 @@ class BlockBuilder {
     Analyzer analyzer;
     for (const LoopRV handle : loops_around(schedule_, blocking_.first)) {
       const For& loop = schedule_.get(handle);
+      const std::int64_t* extent = as_int(loop.extent);
+      if (extent && *extent <= 0) return nullptr;  // The block around never runs.
       if (is_const_int(loop.step, 1)) analyzer.bind(loop.loop_var, range(loop.min, loop.extent));
     }
     const auto known = analyzer.constraint_scope(blocking_.predicate);

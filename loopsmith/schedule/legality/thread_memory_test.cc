@@ -320,12 +320,13 @@ for i in range(8):
 }
 
 TEST(thread_axes, do_not_share_out_what_comes_from_values_of_a_thread) {
+  constexpr auto by_another_name = R"(W = T.match_buffer(P[vl], (1,), scope="local")
+                W[0] = T.float32(vt))";
   for (const char* own : {
            "P[vl] = A[vk, vl] * T.float32(vt)",                  // Depends on the thread,
            "P[vl] = A[vk, T.min(vl, vt)]",                       // by an index,
            "if vt < 4:\n                    P[vl] = A[vk, vl]",  // or a condition.
-           "W = T.match_buffer(P[vl], (1,), scope=\"local\")\n"
-           "                W[0] = T.float32(vt)",                      // By another name.
+           by_another_name,
            "P[vl] = P[vl] + A[vk, vl]",                                 // Reads what was before.
            "P[vl] = T.if_then_else(vl == 0, T.float32(vt), P[vl - 1])"  // Hands on what differs.
        }) {

@@ -119,6 +119,27 @@ for b in range(4):
     np.testing.assert_array_equal(counts, np.bincount(given.ravel(), minlength=4))
 
 
+def test_copies_inside_of_a_block_stay_within_what_it_writes() -> None:
+    sch = tir.Schedule(
+        program(
+            'A: T.Buffer((4, 8), "int32"), C: T.Buffer((4,), "int32")',
+            """for i, k in T.grid(4, 8):
+    with T.block("C"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            C[vi] = 0
+        C[vi] = C[vi] + A[vi, vk]""",
+        )
+    )
+    sch.blockize("k")
+    sch.privatize("k")
+    assert sch.verify().answer == "same"
+    assert "T.writes(C[v0])" in sch.func.script()
+    assert "for ax0, ax1 in T.grid(1, 8):" in sch.func.script()
+    sch.parallel("i")
+    assert sch.verify().answer == "same"
+
+
 def test_blocks_update_copies_by_an_axis_of_their_own() -> None:
     func = program(
         'A: T.Buffer((6, 40), "int32"), H: T.Buffer((10,), "float32")',

@@ -15,6 +15,9 @@ from loopsmith import te, tir
 
 Round = Callable[[tir.Schedule], int]
 
+SHORTEST_ROUND = 1e-4
+"""Seconds; the clock of a thread is off by a microsecond."""
+
 
 def chain(blocks: int, depth: int = 4) -> tir.PrimFunc:
     """Return elementwise stages one after another; loops of 64, those below the fourth of 2."""
@@ -148,12 +151,20 @@ def tile(sch: tir.Schedule) -> None:
 
 
 def best_of(call: Callable[[], object], budget: float = 0.3) -> float:
-    """Return the seconds of a call, the best of many."""
+    """Return the seconds of a call, the best of many rounds; short calls share a round."""
+
+    def seconds_of(calls: int) -> float:
+        start = time.thread_time()
+        for _ in range(calls):
+            call()
+        return time.thread_time() - start
+
+    calls = 1
+    while seconds_of(calls) < SHORTEST_ROUND:
+        calls *= 2
     best, end = float("inf"), time.thread_time() + budget
     while time.thread_time() < end:
-        start = time.thread_time()
-        call()
-        best = min(best, time.thread_time() - start)
+        best = min(best, seconds_of(calls) / calls)
     return best
 
 

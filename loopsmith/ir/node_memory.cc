@@ -9,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include "loopsmith/ir/cell_allocator.h"
 #include "loopsmith/ir/ref.h"
 
 namespace loopsmith {
@@ -47,6 +48,19 @@ struct FreeCells {
 
 constinit std::array<std::atomic<Cell*>, sizes> reserve{};
 constinit thread_local std::array<FreeCells, sizes> free_cells{};
+
+/// Where this thread's lists are. A library that is loaded late finds a variable of a thread by a
+/// call, but for few bytes that are found as those of the program are.
+#ifdef __ELF__
+[[gnu::tls_model("initial-exec")]]
+#endif
+constinit thread_local FreeCells* cells_of_thread = nullptr;
+
+FreeCells* own_cells() noexcept {
+  if (!cells_of_thread) [[unlikely]]
+    cells_of_thread = free_cells.data();
+  return cells_of_thread;
+}
 
 /// Adds batches that hang together from `first` to `last` to the reserve.
 void give(std::size_t size, Cell* first, Cell* last) noexcept {
@@ -108,10 +122,10 @@ void shed(std::size_t size, FreeCells& cells) noexcept {
 
 }  // namespace
 
-void* Object::operator new(std::size_t bytes) {
+void* take_cell(std::size_t bytes) {
   if (!pooled || bytes > largest) return ::operator new(bytes);
   const std::size_t size = (bytes - 1) / grain;
-  FreeCells& cells = free_cells[size];
+  FreeCells& cells = own_cells()[size];
   if (!cells.first) refill(size);
   Cell* cell = cells.first;
   cells.first = cell->next;
@@ -119,12 +133,20 @@ void* Object::operator new(std::size_t bytes) {
   return cell;
 }
 
-void Object::operator delete(void* memory, std::size_t bytes) noexcept {
+void give_cell(void* memory, std::size_t bytes) noexcept {
   if (!pooled || bytes > largest) return ::operator delete(memory);
   const std::size_t size = (bytes - 1) / grain;
-  FreeCells& cells = free_cells[size];
+  FreeCells& cells = own_cells()[size];
   cells.first = new (memory) Cell{cells.first, nullptr};
   if (++cells.count == 2 * batch_cells) shed(size, cells);
+}
+
+void* Object::operator new(std::size_t bytes) {
+  return take_cell(bytes);
+}
+
+void Object::operator delete(void* memory, std::size_t bytes) noexcept {
+  give_cell(memory, bytes);
 }
 
 }  // namespace loopsmith

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "loopsmith/ir/cell_allocator.h"
 #include "loopsmith/ir/expr.h"
 #include "loopsmith/ir/operators.h"
 
@@ -99,6 +100,37 @@ TEST(node_memory, large_nodes_and_small_ones_do_not_overlap) {
     const auto* constant = sum ? sum->b.as<IntImm>() : value.as<IntImm>();
     ASSERT_TRUE(constant);
     EXPECT_LE(constant->value, 500);
+  }
+}
+
+using Numbers = std::vector<std::int64_t, CellAllocator<std::int64_t>>;
+
+TEST(node_memory, vectors_and_nodes_take_cells_of_their_own) {
+  std::vector<Numbers> vectors;
+  std::vector<Expr> nodes;
+  const Expr x = var("x");
+  for (int k = 0; k < 400; ++k) {  // From cells of 16 bytes to what is too large for one.
+    vectors.emplace_back(static_cast<std::size_t>(k % 40 + 1), k);
+    nodes.push_back(x + (k + 1));
+    if (k % 7 == 3) vectors[static_cast<std::size_t>(k / 7)].clear();
+    if (k % 7 == 5) vectors[static_cast<std::size_t>(k / 7)].shrink_to_fit();
+  }
+  for (int k = 0; k < 400; ++k) {
+    for (const std::int64_t number : vectors[static_cast<std::size_t>(k)]) EXPECT_EQ(number, k);
+    EXPECT_EQ(nodes[static_cast<std::size_t>(k)].as<Add>()->b.as<IntImm>()->value, k + 1);
+  }
+}
+
+TEST(node_memory, vectors_outlive_the_thread_that_made_them) {
+  std::vector<Numbers> made(100);
+  std::thread making([&] {
+    for (std::size_t k = 0; k < made.size(); ++k)
+      made[k].assign(k % 30 + 1, static_cast<std::int64_t>(k));
+  });
+  making.join();
+  const std::vector<Expr> nodes = sums(1000);
+  for (std::size_t k = 0; k < made.size(); ++k) {
+    EXPECT_EQ(made[k], Numbers(k % 30 + 1, static_cast<std::int64_t>(k)));
   }
 }
 

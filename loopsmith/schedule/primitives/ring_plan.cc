@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/result_preservation.h"
@@ -58,7 +59,11 @@ class RingPlanner {
       }
       if (count == most) refusal = *std::move(judged);
     }
-    return refusal;
+    // Each iteration may compute all of its window.
+    RollingBufferPlan ring = ring_with(std::span(slides).first(1));
+    ring.is_new = true;
+    if (refuse_ring(schedule_, {scope}, ring)) return refusal;
+    return ring;
   }
 
  private:
@@ -98,8 +103,7 @@ class RingPlanner {
     std::vector<Slide> found;
     const IndexForms forms(ranges_around(schedule_, uses_.inner));
     const LoopRV inner = schedule_.loop_at(uses_.inner);
-    const ElementRegion written =
-        accessed_region(schedule_, *uses_.written, inner, MemoryScope::local);
+    const ElementRegion written = window_of(*uses_.written, inner);
     for (std::size_t d = 0; d < written.size(); ++d) {
       if (auto slide = slide_along(forms, written, d)) found.push_back(*std::move(slide));
     }
@@ -108,6 +112,41 @@ class RingPlanner {
              is_inside(schedule_, schedule_.node(b.loop), schedule_.node(a.loop));
     });
     return found;
+  }
+
+  /// The window that an iteration accesses, as it is where no border clamps it: within the border,
+  /// it is a part of that.
+  ElementRegion window_of(const BufferAccess& use, LoopRV inner) const {
+    ElementRegion window = accessed_region(schedule_, use, inner, MemoryScope::local);
+    for (auto& side : window) {
+      for (Expr* end : {&side.min, &side.max}) {
+        if (end->defined()) *end = unclamped(*end);
+      }
+    }
+    return window;
+  }
+
+  /// Of `max(y - 1, 0)` what moves with the loops inside of the storage, y - 1.
+  Expr unclamped(const Expr& end) const {
+    const auto moves = [&](const Expr& side) {
+      for (NodeId node = uses_.inner; node != storage_; node = schedule_.at(node).parent) {
+        const auto* loop = schedule_.as<For>(node);
+        if (loop && uses_variable(side, loop->loop_var)) return true;
+      }
+      return false;
+    };
+    bool is_clamped = false;
+    Rewriter rewrite;
+    const auto moving_side = [&](const auto& node) -> Expr {
+      const auto kept = rewrite.children(node);
+      if (moves(kept->a) == moves(kept->b)) return kept;
+      is_clamped = true;
+      return moves(kept->a) ? kept->a : kept->b;
+    };
+    rewrite.on<Max>([&](const Max& node) { return moving_side(node); });
+    rewrite.on<Min>([&](const Min& node) { return moving_side(node); });
+    const Expr moving = rewrite(end);
+    return is_clamped ? Analyzer().simplify(moving) : end;
   }
 
   std::optional<Slide> slide_along(const IndexForms& forms, const ElementRegion& written,
@@ -120,8 +159,7 @@ class RingPlanner {
     const auto& [loop, step] = *mover;
     std::int64_t first = 0, last = *width;
     for (const BufferAccess* read : uses_.reads) {
-      const ElementRegion used =
-          accessed_region(schedule_, *read, schedule_.loop_at(uses_.inner), MemoryScope::local);
+      const ElementRegion used = window_of(*read, schedule_.loop_at(uses_.inner));
       const auto before = constant_difference(forms, used[d].min, written[d].min);
       const auto after = constant_difference(forms, used[d].max, written[d].min);
       if (!before || !after) return {};
@@ -158,11 +196,12 @@ class RingPlanner {
       inside.bind(realize.block->iter_vars[i]->var, realize.iter_values[i]);
     }
     const Range& part = *uses_.written->region->region[d];
-    const auto place = inside.read(part.min - first);
-    if (!is_const_int(part.extent, 1) || !place) return {};
+    if (!is_const_int(part.extent, 1)) return {};
     const DataType type = part.min.dtype();
-    return loop.loop_var < loop.min + int_imm(loop.loop_var->dtype, 1) ||
-           int_imm(type, old) <= inside.write(*place, type);
+    const auto place = inside.read(part.min - first);
+    const Expr is_behind = place ? int_imm(type, old) <= inside.write(*place, type)
+                                 : first + int_imm(type, old) <= inside(part.min);
+    return loop.loop_var < loop.min + int_imm(loop.loop_var->dtype, 1) || is_behind;
   }
 
   RollingBufferPlan ring_with(std::span<const Slide> slides) const {

@@ -56,6 +56,34 @@ TEST(store_at, keeps_a_ring_for_each_tile) {
   }
 }
 
+TEST(store_at, keeps_a_ring_of_rows_that_borders_clamp) {
+  for (const int rows : {16, 13}) {
+    const auto before = program(
+        fmt::format(R"(A: T.Buffer(({0}, 8), "float32"), C: T.Buffer(({0}, 8), "float32"))", rows),
+        fmt::format(R"(
+B = T.alloc_buffer(({0}, 8))
+for i, j in T.grid({0}, 8):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = A[vi, T.max(vj - 1, 0)] + A[vi, T.min(vj + 1, 7)]
+for i, j in T.grid({0}, 8):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = B[T.max(vi - 1, 0), vj] + B[vi, vj] + B[T.min(vi + 1, {0} - 1), vj]
+)",
+                    rows));
+    Schedule sch(before);
+    const auto b = get_block(sch, "B");
+    const auto tiles = split(sch, get_loops(sch, get_block(sch, "C"))[0], {infer, 4});
+    compute_at(sch, b, tiles[1]);
+    store_at(sch, b, tiles[0]);
+    EXPECT_TRUE(is_const_int(sch.get(b).writes[0]->buffer->shape[0], 3)) << body_of(sch);
+    parallel(sch, tiles[0]);
+    expect_result(sch, before);
+    expect_replays(sch, before);
+  }
+}
+
 TEST(store_at, slides_along_rows_and_columns) {
   const auto before = blur(2);
   Schedule sch(before);

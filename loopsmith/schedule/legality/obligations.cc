@@ -56,10 +56,7 @@ std::optional<ElementAccess> with_variable(ElementAccess access, const std::vect
         if (is_one(term.atom.get())) term.atom = to;
         continue;
       }
-      const auto variables = free_variables(term.inner);
-      if (std::ranges::any_of(variables, [&](const auto& each) { return is_one(each.get()); })) {
-        return {};
-      }
+      if (any_variable(term, is_one)) return {};
     }
   }
   return access;

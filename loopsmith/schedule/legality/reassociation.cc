@@ -141,7 +141,7 @@ std::optional<Argument> reduction_out_of_order(const Schedule& schedule, BlockRV
     if (!is_reduced(*realize.block->iter_vars[i])) continue;
     const auto form = forms.read(realize.iter_values[i]);
     if (!form) return reduction;
-    std::vector<IndexTerm> terms = form->terms;
+    IndexTerms terms = form->terms;
     std::ranges::sort(terms, std::greater(), &IndexTerm::coefficient);
     for (const IndexTerm& term : terms) {
       const bool is_next = next < reducing.size() && term.coefficient > 0 &&

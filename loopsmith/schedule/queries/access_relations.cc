@@ -10,8 +10,10 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/trusted_calls.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/any_statement.h"
 #include "loopsmith/schedule/queries/changed_accesses.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
+#include "loopsmith/schedule/queries/plain_index.h"
 
 namespace loopsmith {
 namespace {
@@ -19,13 +21,11 @@ namespace {
 /// True when a block with `init` may combine its elements in any order, by what it does or says.
 bool is_reduction(const Block& block) {
   if (!block.init) return false;
-  bool is_plain = true;
-  pre_order_visit(block.body, [&](const Ref& ref) {
-    const auto* store = ref.as<BufferStore>();
-    is_plain = is_plain && (!store || may_combine(*store));
-    return Stmt::from(ref).defined();
+  const bool has_other_store = any_statement(block.body, [](const Stmt& stmt) {
+    const auto* store = stmt.as<BufferStore>();
+    return store && !may_combine(*store);
   });
-  return is_plain || declared_reduction_of(block);
+  return !has_other_store || declared_reduction_of(block);
 }
 
 class Collector {
@@ -87,9 +87,9 @@ class Collector {
 
   static Stores stores_of(const Stmt& stmt) {
     Stores found;
-    pre_order_visit(stmt, [&](const Ref& ref) {
-      if (const auto* store = ref.as<BufferStore>()) found.push_back(store);
-      return !is_expr(*ref.get());
+    any_statement(stmt, [&](const Stmt& inside) {
+      if (const auto* store = inside.as<BufferStore>()) found.push_back(store);
+      return false;
     });
     return found;
   }
@@ -138,7 +138,7 @@ class Collector {
 
   void enter(const Stmt& stmt) {
     if (const auto* loop = stmt.as<For>()) {
-      for (const Expr& bound : {loop->min, loop->extent, loop->step}) steer(bound);
+      for (const Expr* bound : {&loop->min, &loop->extent, &loop->step}) steer(*bound);
       found_.inside.insert(loop->loop_var.get());
       if (const auto range = range_of(*loop)) found_.forms.add_range(*range);
       visit(loop->body);
@@ -197,7 +197,7 @@ class Collector {
   }
 
   void read(const Expr& expr) {
-    if (expr.is<IntImm>() || expr.is<Var>()) return;
+    if (is_plain_index(expr)) return;
     pre_order_visit(expr, [&](const Ref& ref) {
       if (const auto* load = ref.as<BufferLoad>()) {
         add(*load->buffer.get(), load->indices, false);
@@ -211,7 +211,7 @@ class Collector {
         }
         found_.opaque = "a call may access anything";
       }
-      return !ref.is<Buffer>();
+      return !is_plain_index(ref);
     });
   }
 
@@ -239,10 +239,11 @@ class Collector {
     const bool stays =
         by.is<Var>() && !found_.inside.contains(by.get()) && !found_.forms.uses_bound(by);
     if (!stays || (remainder && !extent.same_as(by))) return {};
-    IndexTerm digit{.inner = found_.forms(quotient ? quotient->a : remainder->a), .by = 0};
+    const Expr number = found_.forms(quotient ? quotient->a : remainder->a);
+    IndexTerm digit{.by = 0};
     digit.kind = quotient ? IndexTerm::Kind::quotient : IndexTerm::Kind::remainder;
-    digit.atom = quotient ? Expr(make(FloorDiv{.a = digit.inner, .b = by}))
-                          : Expr(make(FloorMod{.a = digit.inner, .b = by}));
+    digit.atom = quotient ? Expr(make(FloorDiv{.a = number, .b = by}))
+                          : Expr(make(FloorMod{.a = number, .b = by}));
     return IndexForm{.terms = {std::move(digit)}};
   }
 

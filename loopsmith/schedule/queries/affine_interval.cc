@@ -22,16 +22,14 @@ bool widen(const IndexTerm& term, std::int64_t& low, std::int64_t& high) {
 
 }  // namespace
 
-bool same_terms(const std::vector<IndexTerm>& a, const std::vector<IndexTerm>& b) {
+bool same_terms(const IndexTerms& a, const IndexTerms& b) {
   return a.size() == b.size() && std::ranges::all_of(a, [&](const IndexTerm& term) {
            return std::ranges::any_of(b, [&](const auto& other) { return same_term(term, other); });
          });
 }
 
 bool is_inner(const IndexTerm& term, const InnerVariables& inner) {
-  if (term.kind == IndexTerm::Kind::variable) return inner.contains(term.atom.get());
-  const auto variables = free_variables(term.inner);
-  return std::ranges::any_of(variables, [&](const auto& v) { return inner.contains(v.get()); });
+  return any_variable(term, [&](const Object* variable) { return inner.contains(variable); });
 }
 
 std::optional<std::int64_t> constant_extent(const Buffer& buffer, std::size_t dimension) {

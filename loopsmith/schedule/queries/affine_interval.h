@@ -13,7 +13,7 @@ namespace loopsmith {
 /// An interval with affine bounds: base + low, ..., base + high; or the whole dimension.
 struct AffineInterval {
   bool is_whole = true;
-  std::vector<IndexTerm> base = {};  ///< Of variables outside.
+  IndexTerms base = {};  ///< Of variables outside.
   std::int64_t low = 0;
   std::int64_t high = 0;
 };
@@ -22,7 +22,7 @@ struct AffineInterval {
 using InnerVariables = std::unordered_set<const Object*>;
 
 /// True when two sums have the same terms, in any order.
-bool same_terms(const std::vector<IndexTerm>& a, const std::vector<IndexTerm>& b);
+bool same_terms(const IndexTerms& a, const IndexTerms& b);
 /// True when the term depends on an inner variable.
 bool is_inner(const IndexTerm& term, const InnerVariables& inner);
 /// The extent of a dimension, if it is constant.

@@ -86,10 +86,10 @@ AffineRegion unite(const AffineRegion& a, const AffineRegion& b) {
 namespace {
 
 /// The least and the largest difference of two sums, as far as it is known.
-std::optional<std::pair<std::int64_t, std::int64_t>> difference(const std::vector<IndexTerm>& a,
-                                                                const std::vector<IndexTerm>& b) {
-  const auto add_rest = [](IndexForm& sum, const std::vector<IndexTerm>& terms,
-                           const std::vector<IndexTerm>& others, std::int64_t sign) {
+std::optional<std::pair<std::int64_t, std::int64_t>> difference(const IndexTerms& a,
+                                                                const IndexTerms& b) {
+  const auto add_rest = [](IndexForm& sum, const IndexTerms& terms, const IndexTerms& others,
+                           std::int64_t sign) {
     for (IndexTerm term : terms) {
       const auto is_same = [&](const IndexTerm& other) { return same_term(term, other); };
       if (std::ranges::any_of(others, is_same)) continue;

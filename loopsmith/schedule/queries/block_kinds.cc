@@ -147,25 +147,46 @@ class InstanceFinder {
     return nullptr;
   }
 
-  /// Each binding a sum of whole loops that takes each value of an interval, no loop in two.
+  /// Each binding a sum of whole loops, or of the two digits of one, that takes each value of an
+  /// interval, none of them in two.
   bool bind_sums() {
-    std::vector<const Object*> used;
+    std::vector<const IndexTerm*> used;
     for (std::size_t k = 0; k < runs_.size(); ++k) {
       Run& run = runs_[k];
       if (!run.form) return false;
       for (const IndexTerm& term : run.form->terms) {
-        if (term.kind != IndexTerm::Kind::variable || !loop_of(term.atom.get())) return false;
-        if (std::ranges::find(used, term.atom.get()) != used.end()) return false;
-        used.push_back(term.atom.get());
+        const For* loop = loop_of(term.inner().get());
+        if (!loop || !(term.kind == IndexTerm::Kind::variable || divides(term.by, *loop))) {
+          return false;
+        }
+        if (std::ranges::any_of(used, [&](const auto* other) { return overlap(term, *other); })) {
+          return false;
+        }
+        used.push_back(&term);
       }
       if (!cover(run, *realize_.block->iter_vars[k]->dom)) return false;
     }
     return true;
   }
 
+  /// True when x // by and x % by take all pairs of their values while x runs through the loop.
+  static bool divides(std::int64_t by, const For& loop) {
+    const std::int64_t* extent = as_int(loop.extent);
+    return extent && by > 0 && *extent % by == 0 && is_const_int(loop.min, 0) &&
+           is_const_int(loop.step, 1);
+  }
+
+  /// False for the two digits of one loop, and for different loops.
+  static bool overlap(const IndexTerm& a, const IndexTerm& b) {
+    if (!a.inner().same_as(b.inner())) return false;
+    return a.kind == IndexTerm::Kind::variable || b.kind == IndexTerm::Kind::variable ||
+           a.kind == b.kind || a.by != b.by;
+  }
+
   bool cover(Run& run, const Range& domain) {
     const auto& terms = run.form->terms;
-    if (terms.size() == 1 && terms[0].coefficient == 1 && run.form->constant == 0) {
+    if (terms.size() == 1 && terms[0].kind == IndexTerm::Kind::variable &&
+        terms[0].coefficient == 1 && run.form->constant == 0) {
       // A loop as it is, whose bounds may be symbolic.
       const For& loop = *loop_of(terms[0].atom.get());
       if (!is_const_int(loop.step, 1)) return false;
@@ -179,7 +200,7 @@ class InstanceFinder {
     const IndexTerm* open = nullptr;                            // A loop whose bounds are symbolic.
     std::int64_t low = run.form->constant, high = low;
     for (const IndexTerm& term : terms) {
-      const For& loop = *loop_of(term.atom.get());
+      const For& loop = *loop_of(term.inner().get());
       if (!is_const_int(loop.step, 1) || term.coefficient < 0) return false;
       if (!term.is_bounded) {
         if (std::exchange(open, &term)) return false;

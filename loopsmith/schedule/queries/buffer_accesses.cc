@@ -7,6 +7,7 @@
 #include "loopsmith/ir/trusted_calls.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
+#include "loopsmith/schedule/queries/plain_index.h"
 
 namespace loopsmith {
 namespace {
@@ -66,7 +67,9 @@ class Finder {
     }
     for (const FieldInfo& field : node_info(object).fields) {
       const auto look = [&](const Ref& ref) {
-        if (ref.defined() && !Stmt::from(ref) && !is_definition(field.role_of(ref))) look_into(ref);
+        if (ref.defined() && !is_stmt(*ref.get()) && !is_definition(field.role_of(ref))) {
+          look_into(ref);
+        }
       };
       if (field.type == FieldType::ref) look(field.ref(object));
       if (field.type == FieldType::refs) {
@@ -86,7 +89,7 @@ class Finder {
   }
 
   void look_into(const Ref& root) {
-    if (root.is<IntImm>() || (root.is<Var>() && !root.same_as(buffer_.data))) return;
+    if (is_plain_index(root)) return;
     pre_order_visit(root, [&](const Ref& ref) {
       if (ref.get() == &buffer_) found_ = true;
       const auto* load = ref.as<BufferLoad>();
@@ -97,7 +100,7 @@ class Finder {
       if (call && !host_function_of(*call).empty()) look_at_addresses(*call);
       if (is_view_of(ref, buffer_)) found_ = uses.by_view = true;
       if (ref.same_as(buffer_.data)) found_ = uses.by_pointer = true;
-      return true;
+      return !is_plain_index(ref);
     });
   }
 

@@ -171,7 +171,7 @@ class StoreReader {
       const bool tells = std::ranges::any_of(store.indices, [&](const auto& index) {
         return index && std::ranges::any_of(index->terms, [&](const IndexTerm& term) {
                  return uses_variable(
-                     term.kind == IndexTerm::Kind::variable ? term.atom : term.inner, moving);
+                     term.kind == IndexTerm::Kind::variable ? term.atom : term.inner(), moving);
                });
       });
       const bool has_init = std::ranges::any_of(blocks_, [&](const BlockRealize* realize) {

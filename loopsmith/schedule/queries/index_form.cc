@@ -33,7 +33,7 @@ bool same(const Expr& a, const Expr& b) {
 bool same_atom(const IndexTerm& a, const IndexTerm& b) {
   if (a.kind != b.kind) return false;
   if (a.kind == Kind::variable) return a.atom.same_as(b.atom);
-  return a.by == b.by && same(a.inner, b.inner);
+  return a.by == b.by && same(a.inner(), b.inner());
 }
 
 /// The bounded atom `inner // by` or `inner % by` of a sum with that range, if it has one.
@@ -53,11 +53,20 @@ IndexTerm digit(Kind kind, Expr inner, std::int64_t by, const IndexForm& of) {
     term.max = by - 1;
     term.atom = make(FloorMod{.a = inner, .b = int_imm(inner.dtype(), by)});
   }
-  term.inner = std::move(inner);
   return term;
 }
 
 }  // namespace
+
+bool any_variable(const IndexTerm& term, const std::function<bool(const Object*)>& visit) {
+  if (term.inner().is<Var>()) return visit(term.inner().get());
+  bool found = false;
+  pre_order_visit(term.inner(), [&](const Ref& ref) {
+    found = found || (ref.is<Var>() && visit(ref.get()));
+    return !found;
+  });
+  return found;
+}
 
 bool same_term(const IndexTerm& a, const IndexTerm& b) {
   if (a.coefficient != b.coefficient || a.kind != b.kind) return false;
@@ -115,11 +124,11 @@ bool IndexForms::join_radix_terms(IndexForm& sum, std::size_t i, std::size_t k) 
   const IndexTerm& high = sum.terms[in_order ? i : k];
   const IndexTerm& low = sum.terms[in_order ? k : i];
   if (high.kind != Kind::quotient || low.kind != Kind::remainder) return false;
-  if (high.by != low.by || !same(high.inner, low.inner)) return false;
+  if (high.by != low.by || !same(high.inner(), low.inner())) return false;
   std::int64_t weight = 0;
   if (__builtin_mul_overflow(low.coefficient, low.by, &weight)) return false;
   if (high.coefficient != weight) return false;
-  const auto inner = read(high.inner);
+  const auto inner = read(high.inner());
   if (!inner) return false;
   const std::int64_t factor = low.coefficient;
   sum.terms.erase(sum.terms.begin() + static_cast<long>(std::max(i, k)));
@@ -177,11 +186,39 @@ bool IndexForms::read_into(IndexForm& sum, const Expr& expr, std::int64_t factor
   if (!division && !modulo) return false;
   const auto* by = (division ? division->b : modulo->b).as<IntImm>();
   if (!by || by->value <= 0) return false;
+  const Expr& number = division ? division->a : modulo->a;
+  if (const auto digit = digit_of_variable(expr, number, by->value)) {
+    IndexTerm term = *digit;
+    term.coefficient = factor;
+    return add_term(sum, std::move(term));
+  }
   IndexForm inner;
-  if (!read_into(inner, division ? division->a : modulo->a, 1)) return false;
+  if (!read_into(inner, number, 1)) return false;
   const auto result = division ? quotient(inner, by->value, expr.dtype())
                                : remainder(inner, by->value, expr.dtype());
   return result && add(sum, *result, factor);
+}
+
+std::optional<IndexTerm> IndexForms::digit_of_variable(const Expr& expr, const Expr& number,
+                                                       std::int64_t by) const {
+  const bool is_bound =
+      std::ranges::any_of(bound_, [&](const Bound& bound) { return bound.var.same_as(number); });
+  if (!number.is<Var>() || is_bound || by == 1) return {};
+  IndexTerm term{.atom = expr, .by = by};
+  term.kind = expr.is<FloorDiv>() ? Kind::quotient : Kind::remainder;
+  const auto range = std::ranges::find(ranges_, number.get(), &VarRange::var);
+  if (range != ranges_.end()) {
+    term.is_bounded = true;
+    term.min = arith::floor_quotient(range->min, by);
+    term.max = arith::floor_quotient(range->max, by);
+    if (term.min == term.max) return {};
+  }
+  if (term.kind == Kind::remainder) {
+    term.is_bounded = true;
+    term.min = 0;
+    term.max = by - 1;
+  }
+  return term;
 }
 
 bool IndexForms::read_cast(IndexForm& sum, const Cast& node, std::int64_t factor) const {
@@ -199,7 +236,9 @@ bool IndexForms::read_cast(IndexForm& sum, const Cast& node, std::int64_t factor
 std::optional<IndexForm> IndexForms::read(const Expr& expr) const {
   if (!expr.dtype().is_index() || !expr.dtype().is_scalar()) return {};
   IndexForm form;
-  if (!deep_call([&] { return read_into(form, expr, 1); })) return {};
+  const bool is_leaf = expr.is<Var>() || expr.is<IntImm>();
+  const auto whole = [&] { return read_into(form, expr, 1); };
+  if (!(is_leaf ? whole() : deep_call(whole))) return {};
   return form;
 }
 
@@ -264,7 +303,7 @@ std::optional<IndexForm> IndexForms::quotient(const IndexForm& form, std::int64_
   if (rest.terms.size() == 1 && rest.constant == 0 && rest.terms[0].kind == Kind::quotient &&
       rest.terms[0].coefficient == 1) {
     std::int64_t product = 0;
-    const auto inner = read(rest.terms[0].inner);
+    const auto inner = read(rest.terms[0].inner());
     if (!inner || __builtin_mul_overflow(rest.terms[0].by, by, &product)) return {};
     const auto joined = quotient(*inner, product, type);
     if (!joined || !add(whole, *joined, 1)) return {};
@@ -297,7 +336,7 @@ std::optional<IndexForm> IndexForms::remainder(const IndexForm& form, std::int64
   // (x % a) % b is x % b where b divides a.
   if (rest.terms.size() == 1 && rest.constant == 0 && rest.terms[0].kind == Kind::remainder &&
       rest.terms[0].coefficient == 1 && rest.terms[0].by % by == 0) {
-    const auto inner = read(rest.terms[0].inner);
+    const auto inner = read(rest.terms[0].inner());
     return inner ? remainder(*inner, by, type) : std::nullopt;
   }
   IndexForm result;

@@ -2,11 +2,13 @@
 // Indices as sums of loop variables and their digits: a fast path of simplification.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "loopsmith/ir/cell_allocator.h"
 #include "loopsmith/ir/expr.h"
 #include "loopsmith/ir/stmt.h"
 
@@ -28,16 +30,25 @@ struct IndexTerm {
   bool is_bounded = false;
   std::int64_t min = 0;  ///< Of the atom, if it is bounded.
   std::int64_t max = 0;
-  Expr inner;
   std::int64_t by = 1;
+
+  /// What is divided; the atom of a variable itself.
+  const Expr& inner() const {
+    if (kind == Kind::variable) return atom;
+    return kind == Kind::quotient ? atom.as<FloorDiv>()->a : atom.as<FloorMod>()->a;
+  }
 };
 
+using IndexTerms = std::vector<IndexTerm, CellAllocator<IndexTerm>>;
+
+/// True when the atom of a term has a variable of which `visit` is true.
+bool any_variable(const IndexTerm& term, const std::function<bool(const Object*)>& visit);
 /// True when two terms are equal.
 bool same_term(const IndexTerm& a, const IndexTerm& b);
 
 /// A sum of terms, none of them twice, and a constant.
 struct IndexForm {
-  std::vector<IndexTerm> terms;
+  IndexTerms terms;
   std::int64_t constant = 0;
 
   /// The least and the largest value, where all atoms are bounded.
@@ -85,6 +96,10 @@ class IndexForms {
   /// What a variable stands for, without the variables that were bound before.
   const Expr& value_of(const Bound& bound) const;
   bool read_into(IndexForm& sum, const Expr& expr, std::int64_t factor) const;
+  /// `expr`, which is `number // by` or `number % by`, of a variable that stays and of which no
+  /// more is known; nullopt for others.
+  std::optional<IndexTerm> digit_of_variable(const Expr& expr, const Expr& number,
+                                             std::int64_t by) const;
   /// The same of a conversion that keeps the value: to a wider type, or of what fits.
   bool read_cast(IndexForm& sum, const Cast& node, std::int64_t factor) const;
   bool add(IndexForm& sum, const IndexForm& other, std::int64_t factor) const;

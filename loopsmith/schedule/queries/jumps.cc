@@ -2,16 +2,14 @@
 #include "loopsmith/schedule/queries/jumps.h"
 
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/any_statement.h"
 
 namespace loopsmith {
 
 bool holds_jumps(const Stmt& stmt) {
-  bool found = false;
-  pre_order_visit(stmt, [&](const Ref& ref) {
-    found = found || ref.is<Break>() || ref.is<Continue>() || ref.is<Return>();
-    return !found && !is_expr(*ref.get());
+  return any_statement(stmt, [](const Stmt& inside) {
+    return inside.is<Break>() || inside.is<Continue>() || inside.is<Return>();
   });
-  return found;
 }
 
 std::optional<std::string_view> jump_out_of(const Stmt& stmt) {

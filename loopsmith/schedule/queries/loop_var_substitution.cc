@@ -6,6 +6,7 @@
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/any_statement.h"
 #include "loopsmith/schedule/rewrites/edits.h"
 
 namespace loopsmith {
@@ -190,14 +191,8 @@ void finish_substitution(Schedule& schedule, NodeId loop, const IndexForms& form
   replace_alike(schedule, body, rewrite(schedule.statement(body)));
 }
 
-bool has_break(const Stmt& stmt) {
-  bool found = false;
-  pre_order_visit(stmt, [&](const Ref& ref) {
-    found = found || ref.is<Break>();
-    return !found && !ref.is<For>() && !ref.is<While>() && !ref.is<Block>() &&
-           Stmt::from(ref).defined();
-  });
-  return found;
+bool is_loop(const Stmt& stmt) {
+  return stmt.is<For>() || stmt.is<While>();
 }
 
 }  // namespace
@@ -262,26 +257,20 @@ void substitute_in_body(Schedule& schedule, LoopRV loop, const IndexForms& forms
 }
 
 bool is_left_by_break(const Schedule& schedule, LoopRV loop) {
-  return has_break(schedule.get(loop).body);
+  return any_statement(
+      schedule.get(loop).body, [](const Stmt& stmt) { return stmt.is<Break>(); },
+      [](const Stmt& stmt) { return !is_loop(stmt) && !stmt.is<BlockRealize>(); });
 }
 
 bool is_left_early(const Schedule& schedule, LoopRV loop) {
-  bool returns = false;
-  pre_order_visit(schedule.get(loop).body, [&](const Ref& ref) {
-    returns = returns || ref.is<Return>();
-    return !returns && !is_expr(*ref.get());
-  });
-  return returns || is_left_by_break(schedule, loop);
+  return is_left_by_break(schedule, loop) ||
+         any_statement(schedule.get(loop).body, [](const Stmt& stmt) { return stmt.is<Return>(); });
 }
 
 bool has_continue(const Schedule& schedule, LoopRV loop) {
-  bool found = false;
-  pre_order_visit(schedule.get(loop).body, [&](const Ref& ref) {
-    found = found || ref.is<Continue>();
-    // Those further in end iterations of other loops.
-    return !found && !ref.is<For>() && !ref.is<While>() && !is_expr(*ref.get());
-  });
-  return found;
+  return any_statement(
+      schedule.get(loop).body, [](const Stmt& stmt) { return stmt.is<Continue>(); },
+      [](const Stmt& stmt) { return !is_loop(stmt); });  // Further in, they end other iterations.
 }
 
 }  // namespace loopsmith

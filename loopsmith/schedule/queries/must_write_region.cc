@@ -57,7 +57,7 @@ class FilledBox {
       if (!index) continue;
       for (IndexTerm& term : index->terms) {
         if (term.kind != Kind::quotient || !term.is_bounded) continue;
-        const StoreLimit* limit = limit_of_number(store.limits, term.inner);
+        const StoreLimit* limit = limit_of_number(store.limits, term.inner());
         const std::int64_t last = limit ? *as_int(limit->limit) - 1 : -1;
         if (last >= 0) term.max = std::min(term.max, last / term.by);
       }
@@ -85,7 +85,7 @@ class FilledBox {
         return &limit;
       }
     }
-    std::vector<IndexTerm> moving;
+    IndexTerms moving;
     for (const IndexTerm& term : form.terms) {
       if (is_inner(term, read_.inner)) moving.push_back(term);
     }
@@ -137,7 +137,7 @@ class FilledBox {
 
   /// True when every element of its hull is stored to.
   bool fills(const CertainStore& store) const {
-    std::vector<IndexTerm> used;
+    IndexTerms used;
     std::vector<const StoreLimit*> of_indices;
     for (std::size_t i = 0; i < store.indices.size(); ++i) {
       if (!store.indices[i] || !is_filled(store, i, used)) return false;
@@ -181,10 +181,9 @@ class FilledBox {
     return bound && range && most + range->second < scale * *bound;
   }
 
-  bool is_filled(const CertainStore& store, std::size_t dimension,
-                 std::vector<IndexTerm>& used) const {
+  bool is_filled(const CertainStore& store, std::size_t dimension, IndexTerms& used) const {
     const IndexForm& form = *store.indices[dimension];
-    std::vector<IndexTerm> terms;
+    IndexTerms terms;
     for (const IndexTerm& term : form.terms) {
       if (!is_inner(term, read_.inner)) continue;
       const auto is_apart_from = [&](const auto& u) { return is_apart(store, u, term); };
@@ -255,7 +254,7 @@ class FilledBox {
   bool is_apart(const CertainStore& store, const IndexTerm& a, const IndexTerm& b) const {
     const auto variables = [](const IndexTerm& term) {
       return term.kind == Kind::variable ? std::vector<Ptr<Var>>{Ptr<Var>::from(term.atom)}
-                                         : free_variables(term.inner);
+                                         : free_variables(term.inner());
     };
     const auto of_b = variables(b);
     for (const auto& variable : variables(a)) {
@@ -292,7 +291,7 @@ class FilledBox {
   std::int64_t values_of(const CertainStore& store, const Expr& number) const {
     const auto form = read_.forms.read(number);
     if (!form || form->constant != 0) return 0;
-    std::vector<IndexTerm> terms = form->terms;
+    IndexTerms terms = form->terms;
     std::ranges::sort(terms, {}, [](const IndexTerm& term) { return term.coefficient; });
     std::int64_t count = 1;
     for (const IndexTerm& term : terms) {

@@ -123,8 +123,7 @@ bool finishes_in_an_iteration(const Schedule& schedule, const BufferAccess& use,
     for (const IndexTerm& term : form->terms) {
       const bool is_variable = term.kind == IndexTerm::Kind::variable;
       if (!is_variable) {
-        const auto variables = free_variables(term.inner);
-        if (std::ranges::any_of(variables, [&](const auto& v) { return inner_loop(v.get()); })) {
+        if (any_variable(term, [&](const Object* v) { return inner_loop(v) != nullptr; })) {
           return false;
         }
         continue;

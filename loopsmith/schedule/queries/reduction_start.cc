@@ -96,7 +96,7 @@ Expr without_quotient(const Expr& condition) {
   form->constant -= less ? 1 : 0;
   const DataType type = distance.dtype();
   return int_imm(type, 0) <=
-         quotient.inner + IndexForms().write(*form, type) * int_imm(type, quotient.by);
+         quotient.inner() + IndexForms().write(*form, type) * int_imm(type, quotient.by);
 }
 
 bool keeps_start(const Schedule& schedule, LoopRV loop, BlockRV block, const Expr& guard) {

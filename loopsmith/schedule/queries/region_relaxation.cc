@@ -92,10 +92,10 @@ std::optional<Interval> Relaxer::of_form(const IndexForm& form, DataType type) c
   for (const IndexTerm& term : form.terms) {
     const std::int64_t weight = term.coefficient;
     const bool is_variable = term.kind == IndexTerm::Kind::variable;
-    if (!is_relaxed(is_variable ? term.atom : term.inner)) {
+    if (!is_relaxed(is_variable ? term.atom : term.inner())) {
       outer.terms.push_back(term);
     } else if (term.kind == IndexTerm::Kind::quotient) {
-      const auto inner_form = forms_.read(term.inner);
+      const auto inner_form = forms_.read(term.inner());
       const auto inner = inner_form ? of_form(*inner_form, type) : std::nullopt;
       if (!inner) return {};
       const Expr by = int_imm(type, term.by);

@@ -7,6 +7,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/jumps.h"
+#include "loopsmith/schedule/queries/plain_index.h"
 
 namespace loopsmith {
 namespace {
@@ -48,7 +49,7 @@ class ScopeCollector {
     found_.has_foreign_calls |= let && let->var->dtype.is_handle();
     if (object.kind != kind_of<SeqStmt>) {
       for_each_child(object, [&](const Ref& child, Role) {
-        if (const Expr part = Expr::from(child); part.defined()) read(part, {node});
+        if (is_expr(*child.get())) read(child, {node});
       });
     }
     inside(node);
@@ -63,7 +64,7 @@ class ScopeCollector {
   }
 
   void read(const Ref& ref, const Place& place) {
-    if (ref.is<IntImm>() || ref.is<Var>()) return;
+    if (is_plain_index(ref)) return;
     const auto add = [&](const auto& access, bool is_write) {
       found_.all.push_back({.buffer = access.buffer.get(),
                             .is_write = is_write,
@@ -79,7 +80,7 @@ class ScopeCollector {
       else if (const auto* call = node.as<Call>()) {
         found_.has_foreign_calls = found_.has_foreign_calls || !call->op.is_pure();
       }
-      return !node.is<Buffer>();
+      return !is_plain_index(node);
     });
   }
 
@@ -88,10 +89,17 @@ class ScopeCollector {
 };
 
 bool has_views(const ScopeAccesses& found) {
-  std::unordered_map<const Object*, const Buffer*> by_memory;
-  return std::ranges::any_of(found.all, [&](const BufferAccess& use) {
-    return by_memory.try_emplace(use.buffer->data.get(), use.buffer).first->second != use.buffer;
-  });
+  std::vector<const Buffer*> buffers;
+  for (const BufferAccess& use : found.all) {
+    const auto same = std::ranges::find_if(
+        buffers, [&](const Buffer* each) { return each->data.same_as(use.buffer->data); });
+    if (same == buffers.end()) {
+      buffers.push_back(use.buffer);
+    } else if (*same != use.buffer) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void add_uses_by_views(ScopeAccesses& found) {

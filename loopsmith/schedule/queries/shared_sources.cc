@@ -5,10 +5,23 @@
 
 #include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/queries/any_statement.h"
 
 namespace loopsmith {
 
+namespace {
+
+bool stores_to_shared_memory(const Stmt& body) {
+  return any_statement(body, [](const Stmt& stmt) {
+    const auto* store = stmt.as<BufferStore>();
+    return store && is_shared_by_threads(memory_scope(*store->buffer));
+  });
+}
+
+}  // namespace
+
 std::unordered_set<const Object*> sources_of_shared_memory(const Stmt& body) {
+  if (!stores_to_shared_memory(body)) return {};
   struct Load {
     const Object* source;
     const Object* target;  ///< What is stored to; null where a condition or bound reads the source.
@@ -35,7 +48,6 @@ std::unordered_set<const Object*> sources_of_shared_memory(const Stmt& body) {
     add_loads(ref, nullptr);
     return false;
   });
-  if (feeding.empty()) return found;
   feeding.push_back(nullptr);
   while (!feeding.empty()) {
     const Object* target = feeding.back();

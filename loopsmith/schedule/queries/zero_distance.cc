@@ -62,16 +62,14 @@ class EqualAtoms {
  private:
   /// What two indices share, lightest first, and by how much the rest of them differs at most.
   struct Index {
-    std::vector<const IndexTerm*> shared;
+    std::vector<const IndexTerm*, CellAllocator<const IndexTerm*>> shared;
     __int128 rest = 0;
   };
 
   /// True when the atom moves with variables that are defined inside.
   bool is_inner(const IndexTerm& term) const {
-    if (term.kind == IndexTerm::Kind::variable) return accesses_.inside.contains(term.atom.get());
-    const auto variables = free_variables(term.inner);
-    return std::ranges::any_of(
-        variables, [&](const auto& variable) { return accesses_.inside.contains(variable.get()); });
+    return any_variable(
+        term, [&](const Object* variable) { return accesses_.inside.contains(variable); });
   }
 
   /// The theorem at a glance: true when two indices are the same sum, in which the variable
@@ -188,10 +186,10 @@ class EqualAtoms {
 
   /// True when `low`, x % c, is number % c: the number is x, or x % (c * k).
   static bool has_digit(const Expr& number, const IndexTerm& low) {
-    if (structural_equal(number, low.inner)) return true;
+    if (structural_equal(number, low.inner())) return true;
     const auto* remainder = number.as<FloorMod>();
     const std::int64_t* by = remainder ? as_int(remainder->b) : nullptr;
-    return by && low.by != 0 && *by % low.by == 0 && structural_equal(remainder->a, low.inner);
+    return by && low.by != 0 && *by % low.by == 0 && structural_equal(remainder->a, low.inner());
   }
 
   /// x // c and x % c make x, whose own atoms are then asked; true when there is such an x.
@@ -200,11 +198,11 @@ class EqualAtoms {
       if (high->kind != IndexTerm::Kind::quotient || joined_.contains(high->atom.get())) continue;
       for (const IndexTerm* low : known_) {
         if (low->kind != IndexTerm::Kind::remainder || !are_by_the_same(*high, *low) ||
-            !has_digit(high->inner, *low)) {
+            !has_digit(high->inner(), *low)) {
           continue;
         }
         joined_.insert(high->atom.get());
-        if (auto number = accesses_.forms.read(high->inner)) {
+        if (auto number = accesses_.forms.read(high->inner())) {
           const IndexForm& kept = numbers_.emplace_front(*std::move(number));
           add(kept, kept);
           return true;
@@ -217,8 +215,8 @@ class EqualAtoms {
   const ElementAccesses& accesses_;
   const Var& var_;
   std::int64_t step_;
-  std::vector<Index> indices_;
-  std::vector<const IndexTerm*> known_;
+  std::vector<Index, CellAllocator<Index>> indices_;
+  std::vector<const IndexTerm*, CellAllocator<const IndexTerm*>> known_;
   /// Those that digits were joined to; indices refer to them.
   std::forward_list<IndexForm> numbers_;
   std::unordered_set<const Object*> joined_;

@@ -60,11 +60,8 @@ std::vector<Ptr<Range>> mapped_region(const Ptr<IndexMap>& given, const Buffer& 
     bool is_known = form.has_value();
     for (std::size_t k = 0; is_known && k < form->terms.size(); ++k) {
       const IndexTerm& term = form->terms[k];
-      const auto variables = term.kind == IndexTerm::Kind::variable
-                                 ? std::vector<Ptr<Var>>{Ptr<Var>::from(term.atom)}
-                                 : free_variables(term.inner);
-      const bool moves = std::ranges::any_of(variables, [&](const auto& variable) {
-        return std::ranges::find(steps, variable.get()) != steps.end();
+      const bool moves = any_variable(term, [&](const Object* variable) {
+        return std::ranges::find(steps, variable) != steps.end();
       });
       (moves ? inner : base).terms.push_back(term);
     }

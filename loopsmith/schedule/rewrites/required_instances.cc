@@ -107,7 +107,7 @@ class AxisSolver {
       if (const auto axis = axis_of(term.atom)) narrow(*axis, values);
       return;
     }
-    const auto inner = forms_.read(term.inner);
+    const auto inner = forms_.read(term.inner());
     if (!inner || inner->terms.size() != 1 || inner->terms[0].coefficient != 1) return;
     const auto axis = axis_of(inner->terms[0].atom);
     if (!axis) return;

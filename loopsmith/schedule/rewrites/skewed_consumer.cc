@@ -256,7 +256,7 @@ class Skewer {
     LastIndex index{.scale = term.coefficient, .offset = form->constant};
     Expr variable = term.atom;
     if (term.kind == IndexTerm::Kind::quotient) {
-      const auto inner = axis_forms_.read(term.inner);
+      const auto inner = axis_forms_.read(term.inner());
       if (!inner || inner->terms.size() != 1 || inner->terms[0].coefficient != 1) return false;
       index.shift = inner->constant;
       index.by = term.by;

@@ -59,11 +59,7 @@ class RingPlanner {
       }
       if (count == most) refusal = *std::move(judged);
     }
-    // Each iteration may compute all of its window.
-    RollingBufferPlan ring = ring_with(std::span(slides).first(1));
-    ring.is_new = true;
-    if (refuse_ring(schedule_, {scope}, ring)) return refusal;
-    return ring;
+    return refusal;
   }
 
  private:
@@ -198,10 +194,13 @@ class RingPlanner {
     const Range& part = *uses_.written->region->region[d];
     if (!is_const_int(part.extent, 1)) return {};
     const DataType type = part.min.dtype();
-    const auto place = inside.read(part.min - first);
-    const Expr is_behind = place ? int_imm(type, old) <= inside.write(*place, type)
-                                 : first + int_imm(type, old) <= inside(part.min);
-    return loop.loop_var < loop.min + int_imm(loop.loop_var->dtype, 1) || is_behind;
+    const Expr is_first = loop.loop_var < loop.min + int_imm(loop.loop_var->dtype, 1);
+    if (const auto place = inside.read(part.min - first)) {
+      return is_first || int_imm(type, old) <= inside.write(*place, type);
+    }
+    const Expr element = inside(part.min);
+    if (unclamped(element).same_as(element)) return {};
+    return is_first || first + int_imm(type, old) <= element;
   }
 
   RollingBufferPlan ring_with(std::span<const Slide> slides) const {

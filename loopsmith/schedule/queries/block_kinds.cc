@@ -172,7 +172,7 @@ class InstanceFinder {
   /// True when x // by and x % by take all pairs of their values while x runs through the loop.
   static bool divides(std::int64_t by, const For& loop) {
     const std::int64_t* extent = as_int(loop.extent);
-    return extent && by > 0 && *extent % by == 0 && is_const_int(loop.min, 0) &&
+    return extent && *extent > 0 && by > 0 && *extent % by == 0 && is_const_int(loop.min, 0) &&
            is_const_int(loop.step, 1);
   }
 
@@ -203,7 +203,7 @@ class InstanceFinder {
       const For& loop = *loop_of(term.inner().get());
       if (!is_const_int(loop.step, 1) || term.coefficient < 0) return false;
       if (!term.is_bounded) {
-        if (std::exchange(open, &term)) return false;
+        if (term.kind != IndexTerm::Kind::variable || std::exchange(open, &term)) return false;
         continue;
       }
       digits.emplace_back(term.coefficient, term.max - term.min + 1);

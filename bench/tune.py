@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from loopsmith.tuning.search import Candidate
 from measure import interleaved, print_table, verdict
 from whole_schedules import attention
 
@@ -128,9 +127,7 @@ def milliseconds_of_candidate(func: Any) -> float:
         for _ in range(CANDIDATES):
             try:
                 sch = space.draw(rng)
-                candidate = Candidate(sch, sch.trace)
-                _ = candidate.key
-                model.predict(candidate.scheduled)
+                model.predict(tuning.Candidate(sch).scheduled)
             except (ls.ScheduleError, ls.LowerError):
                 continue
         times.append((time.thread_time() - begin) / CANDIDATES * 1e3)

@@ -404,7 +404,7 @@ def test_what_cannot_be_tuned_is_refused():
     too_small = [np.ones((3, 3), np.float32)] * 3
     with pytest.raises(ls.UserError, match=r"default schedule failed: run error: .*\b3\b"):
         ls.tune(matmul(), arguments=too_small)
-    with pytest.raises(ls.TypeMismatch, match="the space returned int, expected None"):
+    with pytest.raises(ls.TypeMismatch, match="tune: the space returned int, expected None"):
         ls.tune(matmul(), space=lambda _: 3, trials=1)
 
 

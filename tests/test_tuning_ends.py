@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from loopsmith._core import ExpectedGain
-from loopsmith.tuning.strategies import SEARCHES
+from loopsmith.tuning.search import SEARCHES
 from loopsmith.tuning.worker import Outcome, Request
 from test_tuning import Clock, matmul, shorter_is_quicker, twice
 
@@ -57,26 +55,6 @@ def test_the_search_ends_when_no_candidate_is_expected_to_save_the_regret():
     assert len(doubtful.trials) == 30, "any candidate may be quicker than it is predicted"
 
 
-def test_the_expected_gain_is_that_of_the_best_candidate_left():
-    """Compared with draws from the distribution that is assumed."""
-    gain = ExpectedGain()
-    rng = random.Random(3)
-    spread, left = 0.3, [1.2 + 0.05 * number for number in range(20)]
-    for number in range(2000):
-        gain.predict({"measured": 1.0})
-        gain.measure("measured", math.exp(rng.gauss(0.1, spread)))
-        assert (gain.share_of(1.0) == math.inf) == (number < 15)
-    gain.predict({str(seconds): seconds for seconds in left})
-    draws = [
-        min(1.0, *(seconds * math.exp(rng.gauss(0.1, spread)) for seconds in left))
-        for _ in range(2000)
-    ]
-    assert abs(gain.share_of(1.0) - (1 - sum(draws) / len(draws))) < 0.02
-    assert gain.share_of(0.1) < 1e-6 < gain.share_of(2.0), "what is slow is easily beaten"
-    gain.predict({})
-    assert gain.share_of(1.0) == 0, "nothing is left"
-
-
 def test_a_regret_is_a_share_and_needs_a_model():
     with pytest.raises(ls.UserError, match="regret is 5, expected a share of the best time"):
         ls.tune(twice(), regret=5)
@@ -108,7 +86,7 @@ def test_tiles_whose_size_is_no_number_of_the_loop_end_no_search() -> None:
             factor = sch.sample_categorical([8, 4096], [0.5, 0.5])
             loop = sch.split(loop, [None, factor])[0]
 
-    search = SEARCHES["random"](tuning.Space(func, tiled), 1, None, tuning.mutated)
+    search = SEARCHES["random"](tuning.Space(func, tiled), 1)
     assert search.propose() is not None
     while search.propose() is not None:
         pass

@@ -184,7 +184,7 @@ def test_what_a_model_likes_is_left_for_the_next_batch():
     space = tuning.Space(product(), tuning.generated)
     search = tuning.EvolutionarySearch(space, 0, tuning.AnalyticModel(TARGET))
     proposed = [search.propose() for _ in range(search.batch_size)]
-    left = [candidate.key for _, _, candidate in search.left]
+    left = [candidate.key for candidate in search.left]
     assert len(left) == search.pool_size
     assert not {each.key for each in proposed if each} & set(left)
     later = [search.propose() for _ in range(4 * search.batch_size)]

@@ -260,7 +260,7 @@ def test_a_default_schedule_without_samples_is_drawn_seldom():
     draws = [space.draw(rng).trace for _ in range(80)]
     chosen = sum(trace.get_decision(0) == 0 for trace in draws)
     assert (1 <= chosen <= 20) == (not tuning.decisions_of(default.trace))
-    first = space.made(1, space.starts[0])
+    first = space.made(1, space.steps.starts[0])
     ls.assert_structural_equal(first.func, default.func)
 
 

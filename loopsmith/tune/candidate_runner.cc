@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "loopsmith/runtime/cpus.h"
 #include "loopsmith/support/error.h"
+#include "loopsmith/tune/in_threads.h"
 
 namespace loopsmith::tune {
 namespace {
@@ -38,7 +40,7 @@ Module CandidateRunner::compile(const Ptr<PrimFunc>& func) const {
 std::vector<Compiled> CandidateRunner::compiled(const std::vector<Candidate>& batch) const {
   std::vector<Compiled> made;
   for (const Candidate& candidate : batch) made.push_back({candidate});
-  in_threads(options_.runner ? 0 : batch.size(), [&](std::size_t i) {
+  in_threads(options_.runner ? 0 : batch.size(), default_num_threads(), [&](std::size_t i) {
     try {
       made[i].module = compile(batch[i].func);
     } catch (const UserError& error) {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "loopsmith/tune/candidate.h"
 #include "loopsmith/tune/measurement.h"
-#include "loopsmith/tune/search.h"
 #include "loopsmith/tune/search_options.h"
 
 namespace loopsmith::tune {

@@ -5,6 +5,7 @@
 
 #include "loopsmith/schedule/schedule.h"
 #include "loopsmith/support/error.h"
+#include "loopsmith/tune/strategies.h"
 
 namespace loopsmith::tune {
 namespace {
@@ -13,7 +14,7 @@ constexpr int samples = 10;  ///< Beside the default schedule, of each variant a
 
 }  // namespace
 
-SizesTask::SizesTask(Ptr<PrimFunc> func, std::vector<DrawnSizes> points, const StartedSpace& space,
+SizesTask::SizesTask(Ptr<PrimFunc> func, std::vector<DrawnSizes> points, const Space& space,
                      const SearchOptions& options)
     : func_(std::move(func)),
       options_(options),
@@ -51,7 +52,8 @@ std::pair<SizeTimes, std::string> SizesTask::times_of(const Compiled& tried) con
 
 std::size_t SizesTask::step(std::size_t limit, const HasTime& has_time) {
   const std::size_t before = trials_.size(), which = next_++ % searches_.size();
-  const auto batch = runner_.compiled(searches_[which].next_batch(limit));
+  const auto batch =
+      runner_.compiled(searches_[which].propose(limit, candidates_by(options_.strategy)));
   are_exhausted_[which] = batch.empty();
   for (const Compiled& compiled : batch) {
     if (times_.count() > 0 && !has_time()) break;

@@ -13,7 +13,7 @@ namespace loopsmith::tune {
 class SizesTask {
  public:
   /// The options outlive it. Throws a UserError as `search` does.
-  SizesTask(Ptr<PrimFunc> func, std::vector<DrawnSizes> points, const StartedSpace& space,
+  SizesTask(Ptr<PrimFunc> func, std::vector<DrawnSizes> points, const Space& space,
             const SearchOptions& options);
 
   /// Measures a batch of candidates of the next size's search; returns how many that were.

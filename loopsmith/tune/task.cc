@@ -5,7 +5,7 @@
 
 #include "loopsmith/schedule/schedule.h"
 #include "loopsmith/support/error.h"
-#include "loopsmith/tune/spaces/fixed_order.h"
+#include "loopsmith/tune/strategies.h"
 
 namespace loopsmith::tune {
 namespace {
@@ -13,33 +13,23 @@ namespace {
 constexpr std::size_t finalists = 3;
 constexpr int warm_samples = 20, cold_samples = 6;
 
-/// A space whose steps keep results to the bit, as a lock asks for.
-Space locked(Space space, Numerics numerics) {
-  if (numerics == Numerics::free) return space;
-  return [space = std::move(space), numerics](Schedule& schedule) {
-    if (numerics == Numerics::reproducible) fix_order(schedule);
-    schedule.allow_reassociation(false);
-    space(schedule);
-  };
-}
-
 }  // namespace
 
-Search search_in(const StartedSpace& space, const Ptr<PrimFunc>& func, const Sizes& sizes,
+Search search_in(const Space& space, const Ptr<PrimFunc>& func, const Sizes& sizes,
                  std::uint64_t seed, const SearchOptions& options) {
-  const Model model =
-      options.model ? options.model : model_of(cpu_model_of(options.target, options.build));
-  return {func,
-          locked(space.space, options.numerics),
-          seed,
-          space.is_concurrent && !options.model,
-          {.model = with_sizes(model, sizes),
-           .mutator = options.mutator,
-           .starts = space.starts,
-           .strategy = options.strategy}};
+  SearchParts parts;
+  const Model model = options.model ? Model{.predict = options.model}
+                                    : model_of(cpu_model_of(options.target, options.build));
+  parts.model = with_sizes(model, sizes);
+  if (options.mutator) {
+    parts.mutator = [change = options.mutator](const Trace& parent, std::uint64_t seed_of_change) {
+      return change(decisions_of(parent), seed_of_change);
+    };
+  }
+  return {func, space, seed, std::move(parts)};
 }
 
-Task::Task(Ptr<PrimFunc> func, const StartedSpace& space, const SearchOptions& options)
+Task::Task(Ptr<PrimFunc> func, const Space& space, const SearchOptions& options)
     : func_(std::move(func)),
       options_(options),
       runner_(func_, {}, options),
@@ -48,7 +38,7 @@ Task::Task(Ptr<PrimFunc> func, const StartedSpace& space, const SearchOptions& o
 
 std::size_t Task::step(std::size_t limit, const HasTime& has_time) {
   const std::size_t before = trials_.size();
-  const auto batch = runner_.compiled(search_.next_batch(limit));
+  const auto batch = runner_.compiled(search_.propose(limit, candidates_by(options_.strategy)));
   is_exhausted_ = batch.empty();
   for (const Compiled& compiled : batch) {
     if (times_.count() > 0 && !has_time()) break;

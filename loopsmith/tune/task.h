@@ -3,19 +3,13 @@
 #pragma once
 #include "loopsmith/tune/best.h"
 #include "loopsmith/tune/candidate_runner.h"
+#include "loopsmith/tune/search.h"
 #include "loopsmith/tune/task_order.h"
 
 namespace loopsmith::tune {
 
-/// A space, and what is tried of it first.
-struct StartedSpace {
-  Space space;
-  bool is_concurrent = false;  ///< Threads may draw concurrently.
-  std::vector<Decisions> starts = {};
-};
-
 /// The search in a space, for arguments of some sizes.
-Search search_in(const StartedSpace& space, const Ptr<PrimFunc>& func, const Sizes& sizes,
+Search search_in(const Space& space, const Ptr<PrimFunc>& func, const Sizes& sizes,
                  std::uint64_t seed, const SearchOptions& options);
 
 /// Whether there is time for another candidate.
@@ -25,7 +19,7 @@ using HasTime = std::function<bool()>;
 class Task {
  public:
   /// The options outlive it. Throws a UserError as `search` does.
-  Task(Ptr<PrimFunc> func, const StartedSpace& space, const SearchOptions& options);
+  Task(Ptr<PrimFunc> func, const Space& space, const SearchOptions& options);
 
   /// Measures a batch of candidates, at most so many; returns how many that were.
   std::size_t step(std::size_t limit, const HasTime& has_time);

@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <random>
+#include <string>
 
 #include "loopsmith/support/testing/refusal.h"
 #include "loopsmith/tune/expected_gain.h"
@@ -65,6 +69,31 @@ TEST(ExpectedGain, is_that_of_the_best_candidate_left) {
   EXPECT_NEAR(gain.share_of(1), 0.5, 0.02);
   gain.predict({{"slow", 20.0}});
   EXPECT_EQ(gain.share_of(1), 0);
+}
+
+TEST(ExpectedGain, is_what_draws_from_the_assumed_distribution_save) {
+  ExpectedGain gain;
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> error(0.1, 0.3);
+  for (int i = 0; i < 2000; ++i) {
+    gain.predict({{"measured", 1.0}});
+    gain.measure("measured", std::exp(error(random)));
+  }
+  std::map<std::string, double> left;
+  for (int i = 0; i < 20; ++i) left.emplace(std::to_string(i), 1.2 + 0.05 * i);
+  gain.predict(left);
+  double sum = 0;
+  constexpr int draws = 2000;
+  for (int draw = 0; draw < draws; ++draw) {
+    double least = 1;
+    for (const auto& [program, seconds] : left) {
+      least = std::min(least, seconds * std::exp(error(random)));
+    }
+    sum += least;
+  }
+  EXPECT_NEAR(gain.share_of(1), 1 - sum / draws, 0.02);
+  EXPECT_LT(gain.share_of(0.1), 1e-6);  // What is slow is easily beaten.
+  EXPECT_GT(gain.share_of(2), 1e-6);
 }
 
 TEST(Limits, without_a_meaning_are_refused) {

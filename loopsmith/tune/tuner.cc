@@ -14,29 +14,15 @@
 #include "loopsmith/tune/limits.h"
 #include "loopsmith/tune/records.h"
 #include "loopsmith/tune/sizes_task.h"
-#include "loopsmith/tune/spaces/generated.h"
-#include "loopsmith/tune/spaces/space.h"
+#include "loopsmith/tune/spaces/own_space.h"
 #include "loopsmith/tune/task.h"
 
 namespace loopsmith::tune {
 namespace {
 
-constexpr std::size_t batch_size = 8;
-
-/// The space of a program for which none is given; it starts with the default schedule, which no
-/// lock of numerics leaves as it is.
-StartedSpace own_space(const Ptr<PrimFunc>& func, const SearchOptions& options) {
-  if (options.numerics != Numerics::free) return {generated_space, true};
-  tir::Schedule by_default = tir::default_schedule(func, options.target, true, options.build);
-  Trace trace = by_default.engine().trace();
-  Decisions decisions = decisions_of(trace);
-  decisions.insert(decisions.begin(), {"sample_categorical", Argument(std::int64_t{0})});
-  return {either(std::move(trace), generated_space), true, {std::move(decisions)}};
-}
-
 /// A space of the user's, on the engine.
-StartedSpace space_of(const std::function<void(tir::Schedule&)>& steps) {
-  return {[steps](Schedule& schedule) {
+Space space_of(const std::function<void(tir::Schedule&)>& steps) {
+  return {.steps = [steps](Schedule& schedule) {
     tir::Schedule face(std::make_unique<Schedule>(std::move(schedule)));
     steps(face);
     schedule = std::move(face.engine());
@@ -44,8 +30,10 @@ StartedSpace space_of(const std::function<void(tir::Schedule&)>& steps) {
 }
 
 /// What is searched of a function without steps.
-StartedSpace space_for(const Ptr<PrimFunc>& func, const SearchOptions& options) {
-  return options.space ? space_of(options.space) : own_space(func, options);
+Space space_for(const Ptr<PrimFunc>& func, const SearchOptions& options) {
+  Space space = options.space ? space_of(options.space)
+                              : own_space(func, options.target, options.build, options.numerics);
+  return locked(std::move(space), options.numerics);
 }
 
 /// Refuses options that have no meaning.
@@ -88,7 +76,7 @@ void run(std::vector<AnyTask>& tasks, const std::vector<double>& weights,
     if (!next) break;
     const bool has_trials = states[*next].times.count() > 0;  // Each task has one at least.
     if (has_trials && !has_time()) break;
-    done += tasks[*next].step(std::min(batch_size, wanted - done), has_time);
+    done += tasks[*next].step(std::min(Search::batch_size, wanted - done), has_time);
   }
 }
 
@@ -122,8 +110,7 @@ void record(const Ptr<PrimFunc>& func, Best& best, const std::optional<Records>&
   });
 }
 
-Best search_in_space(const Ptr<PrimFunc>& func, const StartedSpace& space,
-                     const SearchOptions& options) {
+Best search_in_space(const Ptr<PrimFunc>& func, const Space& space, const SearchOptions& options) {
   const auto records = records_of(options);
   std::vector<Task> tasks;
   tasks.emplace_back(func, space, options);
@@ -135,13 +122,9 @@ Best search_in_space(const Ptr<PrimFunc>& func, const StartedSpace& space,
 
 /// The search in what a schedule left open.
 Best search_of(const Schedule& schedule, const SearchOptions& options) {
-  const Trace trace = schedule.trace();
-  const Space more = options.space ? space_of(options.space).space : Space();
-  const Space space = [&](Schedule& drawn) {
-    trace.sample_again(drawn);
-    if (more) more(drawn);
-  };
-  return search_in_space(Schedule(schedule.original(), 1).func(), {space, !more}, options);
+  const Space space = after(schedule.trace(), options.space ? space_of(options.space) : Space());
+  return search_in_space(Schedule(schedule.original(), 1).func(), locked(space, options.numerics),
+                         options);
 }
 
 }  // namespace

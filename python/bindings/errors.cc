@@ -6,9 +6,12 @@
 #include <nanobind/stl/vector.h>
 
 #include <array>
+#include <optional>
 #include <string>
 
 #include "bindings/bindings.h"
+#include "bindings/errors.h"
+#include "bindings/python_calls.h"
 #include "loopsmith/schedule/refusal.h"
 
 namespace nb = nanobind;
@@ -75,6 +78,8 @@ nb::object witness_as_dict(const std::optional<Witness>& witness) {
 void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
+  } catch (const RaisedError& error) {
+    nb::python_error(error.raised()).restore();
   } catch (const ScheduleError& error) {
     nb::dict fields = fields_of(error);
     fields["primitive"] = error.primitive();
@@ -104,6 +109,14 @@ ErrorKind kind_by_name(std::string_view name) {
 }
 
 }  // namespace
+
+std::optional<ErrorKind> kind_of(const nb::python_error& error) {
+  for (const ErrorKind kind : kinds) {
+    if (kind != ErrorKind::user && error.matches(error_class(to_string(kind)))) return kind;
+  }
+  if (error.matches(error_class("UserError"))) return ErrorKind::user;
+  return {};
+}
 
 void set_python_error(const std::exception_ptr& thrown) {
   try {

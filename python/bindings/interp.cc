@@ -10,6 +10,7 @@
 #include "bindings/host_functions.h"
 #include "bindings/interpreter_lock.h"
 #include "bindings/ir.h"
+#include "bindings/python_calls.h"
 #include "loopsmith/codegen/signature.h"
 #include "loopsmith/interp/assert_same.h"
 #include "loopsmith/interp/ring.h"
@@ -20,12 +21,6 @@ namespace nb = nanobind;
 
 namespace loopsmith::python {
 namespace {
-
-/// Lets Python's signals end a long run.
-void look_for_signals() {
-  const Locked locked;
-  if (PyErr_CheckSignals() != 0) throw nb::python_error();
-}
 
 nb::object value_of(const interp::Outcome& outcome, interp::Mode mode) {
   const DataType type = outcome.type;

@@ -67,13 +67,7 @@ nb::list programs_of(const PySchedule& self) {
 }
 
 void decide_samples(PySchedule& self, nb::sequence decisions) {
-  std::vector<Samples::Decision> told;
-  for (nb::handle each : decisions) {
-    const nb::tuple pair = nb::cast<nb::tuple>(each);
-    const auto kind = nb::cast<std::string>(pair[0]);
-    told.emplace_back(kind, decision_of(sample_categorical, pair[1]));
-  }
-  self.schedule.samples().tell(std::move(told));
+  self.schedule.samples().tell(to_decisions(decisions));
 }
 
 /// True when reducers that are taken at their word combine values of the program.

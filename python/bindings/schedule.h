@@ -71,6 +71,9 @@ bool can_call(const Method& method, const PySchedule& self, const nanobind::args
 Argument to_argument_of(const Method& method, std::size_t parameter, nanobind::handle value);
 /// A decision of a sample.
 Argument decision_of(const PrimitiveBase& primitive, nanobind::handle value);
+/// Decisions of samples, each with the name of its primitive; and back.
+std::vector<Samples::Decision> to_decisions(nanobind::handle pairs);
+nanobind::list from_decisions(const std::vector<Samples::Decision>& decisions);
 /// What a primitive was given or gives, in Python. `owner` is the Schedule of its handles.
 nanobind::object to_python_value(const Argument& value, nanobind::handle owner);
 

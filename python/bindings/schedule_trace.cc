@@ -178,6 +178,24 @@ Argument decision_of(const PrimitiveBase& primitive, nb::handle value) {
   return to_argument_of(any, 0, value);
 }
 
+std::vector<Samples::Decision> to_decisions(nb::handle pairs) {
+  std::vector<Samples::Decision> decisions;
+  for (nb::handle each : pairs) {
+    const nb::tuple pair = nb::cast<nb::tuple>(each);
+    const auto kind = nb::cast<std::string>(pair[0]);
+    decisions.emplace_back(kind, decision_of(sample_categorical, pair[1]));
+  }
+  return decisions;
+}
+
+nb::list from_decisions(const std::vector<Samples::Decision>& decisions) {
+  nb::list pairs;
+  for (const auto& [kind, decision] : decisions) {
+    pairs.append(nb::make_tuple(kind, to_python_value(decision, nb::none())));
+  }
+  return pairs;
+}
+
 void bind_trace(nb::module_& m) {
   bind_instruction(m);
   nb::class_<Trace>(m, "Trace", "The steps of a schedule: data that makes it again.")

@@ -6,16 +6,12 @@
 #include "loopsmith/tune/features.h"
 #include "loopsmith/tune/numerics.h"
 #include "loopsmith/tune/records.h"
-#include "loopsmith/tune/spaces/fixed_order.h"
-#include "loopsmith/tune/spaces/generated.h"
-#include "loopsmith/tune/spaces/generated_gpu.h"
 
 #include <random>
 #include <utility>
 #include <vector>
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -23,81 +19,17 @@
 #include "bindings/interpreter_lock.h"
 #include "bindings/ir.h"
 #include "bindings/schedule.h"
+#include "bindings/tune.h"
 
 namespace nb = nanobind;
 
 namespace loopsmith::python {
 namespace {
 
-/// The model of a target's processor, which is looked at once.
-class CostModel {
- public:
-  explicit CostModel(const Target& target) : machine_(cpu_model_of(target)) {
-    options_.vector_bits = machine_.vector_bytes * 8;
-  }
-
-  double seconds(const Ptr<PrimFunc>& func) const {
-    const Unlocked unlocked;
-    return tune::estimate(func, machine_, options_);
-  }
-
-  std::vector<double> features(const Ptr<PrimFunc>& func) const {
-    const Unlocked unlocked;
-    return tune::features_of(func, machine_, options_);
-  }
-
-  nb::list statements(const Ptr<PrimFunc>& func) const {
-    nb::list found;
-    for (const tune::Cost& cost : tune::costs_of(func, machine_, options_)) {
-      nb::dict row;
-      row["compute"] = cost.compute;
-      row["first_cache"] = cost.first_cache;
-      row["core_cache"] = cost.core_cache;
-      row["last_cache"] = cost.last_cache;
-      row["launches"] = cost.launches;
-      row["threads"] = cost.threads;
-      row["cycles"] = cost.cycles();
-      found.append(row);
-    }
-    return found;
-  }
-
- private:
-  CpuModel machine_;
-  LowerOptions options_;
-};
-
-/// Takes the steps of a space on a schedule of Python, while other threads of Python run.
-template <void (*space)(Schedule&)>
-void take(nb::handle sch) {
-  Schedule& schedule = schedule_of(sch).schedule;
-  const Unlocked unlocked;
-  space(schedule);
-}
-
-nb::list to_list(const tune::Decisions& decisions) {
-  nb::list all;
-  for (const auto& [kind, decision] : decisions) {
-    all.append(nb::make_tuple(kind, to_python_value(decision, nb::none())));
-  }
-  return all;
-}
-
 nb::object mutated(const Trace& trace, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto decisions = tune::mutated(trace, random);
-  return decisions ? nb::object(to_list(*decisions)) : nb::none();
-}
-
-nb::list crossed(const Trace& first, const Trace& second, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  return to_list(tune::crossed(first, second, random));
-}
-
-tune::Numerics numerics_of(const std::string& name) {
-  return name == "free"     ? tune::Numerics::free
-         : name == "strict" ? tune::Numerics::strict
-                            : tune::Numerics::reproducible;
+  return decisions ? nb::object(from_decisions(*decisions)) : nb::none();
 }
 
 /// What records are found by, as Python's options have it.
@@ -130,6 +62,42 @@ void bind_records(nb::module_& m) {
 
 }  // namespace
 
+CostModel::CostModel(const Target& target) : machine_(cpu_model_of(target)) {
+  options_.vector_bits = machine_.vector_bytes * 8;
+}
+
+double CostModel::seconds(const Ptr<PrimFunc>& func) const {
+  const Unlocked unlocked;
+  return tune::estimate(func, machine_, options_);
+}
+
+std::vector<double> CostModel::features(const Ptr<PrimFunc>& func) const {
+  const Unlocked unlocked;
+  return tune::features_of(func, machine_, options_);
+}
+
+nb::list CostModel::statements(const Ptr<PrimFunc>& func) const {
+  nb::list found;
+  for (const tune::Cost& cost : tune::costs_of(func, machine_, options_)) {
+    nb::dict row;
+    row["compute"] = cost.compute;
+    row["first_cache"] = cost.first_cache;
+    row["core_cache"] = cost.core_cache;
+    row["last_cache"] = cost.last_cache;
+    row["launches"] = cost.launches;
+    row["threads"] = cost.threads;
+    row["cycles"] = cost.cycles();
+    found.append(row);
+  }
+  return found;
+}
+
+tune::Numerics numerics_of(const std::string& name) {
+  return name == "free"     ? tune::Numerics::free
+         : name == "strict" ? tune::Numerics::strict
+                            : tune::Numerics::reproducible;
+}
+
 void bind_tune(nb::module_& m) {
   bind_records(m);
   nb::class_<CostModel>(m, "CostModel",
@@ -149,23 +117,11 @@ void bind_tune(nb::module_& m) {
            "Return numbers of a scheduled function for models that learn: the logarithm of what "
            "it is\nestimated to take, and what its most expensive statements are like.");
   m.attr("features_version") = tune::features_version;
-  m.def("generated_space", &take<tune::generated_space>, nb::arg("sch"),
-        nb::sig("def generated_space(sch: Schedule) -> None"),
-        "Take the steps of the generated space on a schedule.");
-  m.def("generated_space_for_gpu", &take<tune::generated_space_for_gpu>, nb::arg("sch"),
-        nb::sig("def generated_space_for_gpu(sch: Schedule) -> None"),
-        "Take the steps of the generated space for GPUs on a schedule.");
-  m.def("fix_order", &take<tune::fix_order>, nb::arg("sch"),
-        nb::sig("def fix_order(sch: Schedule) -> None"),
-        "Give reductions the order in which all further steps have to leave them.");
+  bind_tune_search(m);
   m.def("mutated_decisions", &mutated, nb::arg("trace"), nb::arg("seed"),
         nb::sig("def mutated_decisions(trace: Trace, seed: int) -> "
                 "list[tuple[str, typing.Any]] | None"),
         "Return the decisions of a trace with one of them changed; None where it has no other.");
-  m.def("crossed_decisions", &crossed, nb::arg("first"), nb::arg("second"), nb::arg("seed"),
-        nb::sig("def crossed_decisions(first: Trace, second: Trace, seed: int) -> "
-                "list[tuple[str, typing.Any]]"),
-        "Return decisions each from one of two traces, as long as those have the same samples.");
   m.def(
       "reference_of",
       [](const Ptr<PrimFunc>& func, const Target& target, const std::string& numerics) {

@@ -14,7 +14,6 @@
 
 #include "bindings/bindings.h"
 #include "bindings/ir.h"
-#include "loopsmith/tune/expected_gain.h"
 #include "loopsmith/tune/limits.h"
 #include "loopsmith/tune/size_choice.h"
 #include "loopsmith/tune/size_tree.h"
@@ -94,9 +93,6 @@ void bind_sizes(nb::module_& m) {
       nb::arg("func"), nb::arg("name"),
       nb::sig("def require_size(func: PrimFunc, name: str) -> None"),
       "Raise UserError unless a function has a symbolic size of that name.");
-  m.def("with_sizes", &tune::with_sizes, nb::arg("func"), nb::arg("sizes"),
-        nb::sig("def with_sizes(func: PrimFunc, sizes: dict[str, int]) -> PrimFunc"),
-        "Return the function whose body has some sizes as numbers.");
 }
 
 void bind_size_trees(nb::module_& m) {
@@ -180,19 +176,6 @@ nb::object next_task(const nb::list& tasks, int patience, double regret) {
 }
 
 void bind_ends(nb::module_& m) {
-  nb::class_<tune::ExpectedGain>(m, "ExpectedGain",
-                                 "How far predictions were off, and what that lets the best of the "
-                                 "others hope for.")
-      .def(nb::init<>())
-      .def("predict", &tune::ExpectedGain::predict, nb::arg("predicted"),
-           nb::sig("def predict(self, predicted: dict[str, float]) -> None"),
-           "Take note of what is predicted of candidates, by their programs; forget what was.")
-      .def("measure", &tune::ExpectedGain::measure, nb::arg("program"), nb::arg("seconds"),
-           "Take note of what a candidate was measured to take.")
-      .def(
-          "share_of", &tune::ExpectedGain::share_of, nb::arg("best"),
-          "Return what the best one left is expected to save, as a share of the best time so far;\n"
-          "infinity before there is enough to go by.");
   nb::class_<tune::TrialTimes>(m, "TrialTimes",
                                "The times of trials, in their order; infinity for those that "
                                "failed.")

@@ -85,7 +85,7 @@ Ptr<PrimFunc> triangular_solve() {
 
 /// Draws schedules of a program, each of which has to give the program's results; how many programs
 /// they are.
-std::size_t draw(const Ptr<PrimFunc>& func, const Space& space, int draws) {
+std::size_t draw(const Ptr<PrimFunc>& func, const Steps& space, int draws) {
   std::set<std::string> programs;
   for (int seed = 1; seed <= draws; ++seed) {
     Schedule schedule(func, seed * std::int64_t{123456789} % 2147483647);

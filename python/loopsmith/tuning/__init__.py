@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from .._core import SizeRange
+from .._core import Candidate, SizeRange, WithDefault
 from .background import BackgroundModule
 from .generated import generated, generated_for_gpu
 from .holes import Decision, decisions_of, mutated
@@ -19,12 +19,10 @@ from .records import Record, Records
 from .remote import RemoteRunner
 from .result import Explanation, Trial, Tuned, TunedModule
 from .runner import Runner
-from .search import Candidate, Search
+from .search import AnnealedSearch, EvolutionarySearch, RandomSearch, Search
 from .sized import TunedSizes
 from .space import Space
-from .strategies import AnnealedSearch, EvolutionarySearch, RandomSearch
 from .tuner import tune
-from .with_default import WithDefault
 from .worker import Attempt, Check, Duel, Job, Outcome, Request, Sweep
 
 __all__ = [

@@ -1,22 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One order of each reduction, for all schedules, targets and numbers of threads."""
+"""One order of each reduction, for all schedules, targets and numbers of threads.
+
+A reduction with an axis of its result for vectors keeps the order in which it is written. One
+without, as a sum of a row, has 32 partial results, each of every so many-th element, which are
+combined at the end: one for each lane of two of the widest vectors, whatever the machine has. It
+depends on the program alone.
+"""
 
 from __future__ import annotations
 
 from .. import _core
-from .._core import PrimFunc, Schedule, Target
+from .._core import PrimFunc, Target
 from ..build_options import DEFAULT_TARGET
-
-
-def fix_order(sch: Schedule) -> None:
-    """Give reductions the order in which all further steps have to leave them.
-
-    A reduction with an axis of its result for vectors keeps the order in which it is written. One
-    without, as a sum of a row, has 32 partial results, each of every so many-th element, which are
-    combined at the end: one for each lane of two of the widest vectors, whatever the machine has.
-    It depends on the program alone.
-    """
-    _core.fix_order(sch)
 
 
 def ordered(func: PrimFunc) -> PrimFunc:

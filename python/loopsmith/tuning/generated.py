@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .. import _core
-from .._core import Schedule
+from .._core import Schedule, Target
 
 
 def generated(sch: Schedule) -> None:
@@ -42,3 +44,16 @@ def generated_for_gpu(sch: Schedule) -> None:
         What was drawn leaves an obligation open.
     """
     _core.generated_space_for_gpu(sch)
+
+
+GENERATED = (
+    (generated, _core.generated_space),
+    (generated_for_gpu, _core.generated_space_for_gpu),
+)
+"""Each of them, and the same as threads take it without Python's lock."""
+
+
+def generated_for(target: Target | str) -> Callable[[Schedule], None]:
+    """Return the generated space for a target."""
+    made = Target(target) if isinstance(target, str) else target
+    return generated_for_gpu if made.kind in ("cuda", "opencl") else generated

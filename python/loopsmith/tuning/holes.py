@@ -68,11 +68,6 @@ def mutated(trace: Trace, rng: random.Random) -> list[Decision] | None:
     return _core.mutated_decisions(trace, rng.getrandbits(63))
 
 
-def crossed(first: Trace, second: Trace, rng: random.Random) -> list[Decision]:
-    """Return decisions each from one of two traces, as long as those have the same samples."""
-    return _core.crossed_decisions(first, second, rng.getrandbits(63))
-
-
 def _kind(inst: Instruction) -> str:
     return str(inst.kind)
 

@@ -43,12 +43,13 @@ class AnalyticModel:
     is_concurrent = True
 
     def __init__(self, target: Target) -> None:
-        self._costs = CostModel(target)
+        self.costs = CostModel(target)
+        """What the library asks without Python's lock."""
 
     def predict(self, func: PrimFunc) -> float:
         """Return seconds, about."""
-        return self._costs.seconds(func)
+        return self.costs.seconds(func)
 
     def features(self, func: PrimFunc) -> list[float]:
         """Return numbers of a scheduled function, the first the logarithm of seconds, to base 2."""
-        return self._costs.features(func)
+        return self.costs.features(func)

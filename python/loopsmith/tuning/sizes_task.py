@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _core
-from .._core import DrawnSizes, PrimFunc, Schedule
+from .._core import Candidate, DrawnSizes, PrimFunc, Schedule
 from .result import Trial
-from .search import Candidate, Search
+from .search import Search
 from .sized import TunedSizes
 from .task import RunsCandidates
 from .worker import Check, Outcome, Sweep

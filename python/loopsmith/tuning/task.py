@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from .. import _core
-from .._core import PrimFunc, Schedule
+from .._core import Candidate, PrimFunc, Schedule
 from ..errors import UserError
 from ..ir import structural_equal
 from .records import is_written
 from .result import Trial, Tuned
 from .roofline import Limit
-from .search import Candidate, Search
+from .search import Search
 from .trial_log import LoggedTrial, TrialLog
 from .worker import Attempt, Check, Duel, Outcome, Request
 
@@ -103,7 +103,7 @@ class Task:
     @property
     def refused(self) -> dict[str, int]:
         """How many draws were no legal schedule, by what was said."""
-        return dict(self._search.refused)
+        return self._search.refused
 
     def step(self, limit: int = 1) -> int:
         """Measure more candidates, as many as the runner takes at once; return how many.
@@ -203,7 +203,7 @@ class Task:
                 trial.trace.apply_to_schedule(sch)
             except UserError:
                 continue  # Of another version, which took steps that this one refuses.
-            candidate = Candidate(sch, trial.trace)
+            candidate = Candidate(sch)
             self._candidates.append((trial.seconds or 0.0, -1 - len(self._candidates), candidate))
 
     def _teach(self, logged: list[LoggedTrial]) -> None:
@@ -215,7 +215,7 @@ class Task:
             except UserError:
                 continue
             if trial.seconds is not None:
-                self._search.teach(Candidate(sch, trial.trace), trial.seconds)
+                self._search.teach(Candidate(sch), trial.seconds)
 
     def _first_right(
         self, duels: list[tuple[Outcome, Candidate]]
@@ -240,7 +240,7 @@ class Task:
         """Return the schedule that a record of the candidate gives."""
         sch = Schedule(self.func)
         candidate.trace.apply_to_schedule(sch)
-        if not structural_equal(sch.func, candidate.schedule.func):
+        if not structural_equal(Candidate(sch).scheduled, candidate.scheduled):
             _core.fail(
                 "InternalError",
                 "trace_gives_the_schedule",

@@ -10,7 +10,6 @@ from typing import Any
 from .._core import DrawnSizes
 from .model import Model
 from .search import Mutator, Search
-from .sized_model import with_sizes
 from .sizes_task import SizesTask
 from .space import Space
 from .task import RunsCandidates
@@ -24,7 +23,7 @@ def sizes_task(
     make_runner: Callable[[Job], RunsCandidates],
     arguments: Callable[[Mapping[str, int]], list[Any]],
     model: Model | None,
-    mutator: Mutator,
+    mutator: Mutator | None,
     strategy: type[Search],
     seed: int,
     variants: int,
@@ -34,7 +33,7 @@ def sizes_task(
     first, *others = [arguments(point.sizes) for point in points]
     whole = replace(job, arguments=first, others=others)
     searches = [
-        strategy(space, seed + number, model and with_sizes(model, point.sizes), mutator)
+        strategy(space, seed + number, model, mutator, point.sizes)
         for number, point in enumerate(points)
     ]
     return SizesTask(space.func, points, searches, make_runner(whole), variants, begun)

@@ -12,13 +12,13 @@ from functools import partial
 from typing import Any, NoReturn, Union
 
 from .. import _core
-from .._core import IRModule, PrimFunc, Schedule, Target, TeSchedule, Trace
+from .._core import IRModule, PrimFunc, Schedule, Target, TeSchedule, Trace, WithDefault
 from ..argument_errors import explained
 from ..arguments import random_arguments
 from ..build_options import DEFAULT_TARGET, Numerics, checked_numerics
 from ..errors import UserError
-from .fixed_order import fix_order, ordered
-from .holes import mutated
+from .fixed_order import ordered
+from .generated import generated_for
 from .machine import target_key
 from .model import AnalyticModel, Model
 from .progress import Display, display_of
@@ -26,17 +26,14 @@ from .records import Records, is_written, key_of, record_of, record_of_sizes
 from .result import Tuned, TunedModule
 from .roofline import limit_of
 from .runner import Runner
-from .search import Mutator, Search
+from .search import SEARCHES, Mutator, Search
 from .share import AnyTask, next_task
 from .size_range import SizeSpec, is_ranged, sizes_of
 from .sized import TunedSizes
-from .sized_model import with_sizes
 from .space import Space, SpaceFunction
-from .strategies import SEARCHES
 from .task import RunsCandidates, Task
 from .trial_log import TrialLog
 from .tune_sizes import sizes_task
-from .with_default import WithDefault, generated_space
 from .worker import Job
 
 Tunable = Union[PrimFunc, IRModule, Schedule, TeSchedule, Sequence[Any]]
@@ -66,7 +63,7 @@ def tune(
     numerics: Numerics = "free",
     progress: bool | None = None,
     model: Model | None = None,
-    mutator: Mutator = mutated,
+    mutator: Mutator | None = None,
     search: str | type[Search] = "evolutionary",
     runner: RunsCandidates | None = None,
 ) -> Tuned | TunedModule | TunedSizes:
@@ -134,7 +131,7 @@ def tune(
         What ranks candidates before they are measured, instead of a model of the processor.
     mutator
         What changes the decisions of a candidate: a function of its trace and a `random.Random`
-        that returns other decisions, or None; see `loopsmith.tuning.mutated`.
+        that returns other decisions, or None; without, `loopsmith.tuning.mutated`.
     search
         Which candidates come next: ``"evolutionary"``, descendants of the quickest and of what the
         model likes; ``"annealed"``, walks that the model leads; ``"random"``, any of the space; or
@@ -175,7 +172,6 @@ def tune(
         1 if patience is None else patience, regret or 0.0, variants,
     )  # fmt: skip
     is_strict = numerics != "free"
-    order = fix_order if numerics == "reproducible" else None
     options = {"contract": contract, "fast_math": fast_math, "num_threads": num_threads}
     key = target_key(target, numerics, contract, fast_math, num_threads)
     target_text = str(target)
@@ -183,15 +179,15 @@ def tune(
 
     def without_steps(func: PrimFunc) -> SpaceFunction:
         """Return the space of a function that comes without one."""
-        return generated_space(target) if is_strict else WithDefault(func, target, num_threads)
+        return generated_for(target) if is_strict else WithDefault(func, target, num_threads)
 
     begun = time.monotonic()
     with ExitStack() as stack:
         tasks: list[AnyTask] = []
-        spaces = _spaces(x, space, without_steps, not is_strict, order)
+        spaces = _spaces(x, space, without_steps, numerics)
         _require_weights_fit(weights or {}, spaces)
         for name, each in spaces.items():
-            reference = ordered(each.func) if order else None
+            reference = ordered(each.func) if numerics == "reproducible" else None
             if sizes is not None and is_ranged(sizes):
                 _require_ranges_fit(x, arguments)
                 points = _core.drawn_sizes(each.func, dict(sizes), seed)
@@ -212,8 +208,7 @@ def tune(
             job = Job(each.func, target_text, options, used, memory, is_strict, reference)
             own = runner or stack.enter_context(Runner(job, timeout))
             weight = float((weights or {}).get(name, 1.0))
-            own_model = ranking and with_sizes(ranking, sizes_of(each.func, used))
-            proposing = strategy(each, seed, own_model, mutator)
+            proposing = strategy(each, seed, ranking, mutator, sizes_of(each.func, used))
             log = None
             if store is not None:
                 log = TrialLog(store, f"{key_of(each.func)} {key} {each.name}")
@@ -254,11 +249,9 @@ def _spaces(
     x: Any,
     space: SpaceFunction | Trace | None,
     without_steps: Callable[[PrimFunc], SpaceFunction],
-    allow_reassociation: bool,
-    order: SpaceFunction | None,
+    numerics: Numerics,
 ) -> dict[str, Space]:
     """Return what is searched, by the names of the functions."""
-    lock: dict[str, Any] = {"allow_reassociation": allow_reassociation, "order": order}
     if isinstance(x, IRModule):
         if isinstance(space, Trace):
             _fail_kind(x, "give a space that is a function, or tune the functions one by one")
@@ -269,7 +262,8 @@ def _spaces(
         if not named:
             _fail_kind(x, "give it a function")
         return {
-            name: Space(func, space or without_steps(func), **lock) for name, func in named.items()
+            name: Space(func, space or without_steps(func), numerics=numerics)
+            for name, func in named.items()
         }
     if isinstance(x, (list, tuple)):
         from .. import te
@@ -293,11 +287,11 @@ def _spaces(
     if isinstance(space, Trace):
         if start is not None:
             _fail_kind(x, "pass the function, and the trace as `space`")
-        return {x.name: Space(x, None, space, **lock)}
+        return {x.name: Space(x, None, space, numerics=numerics)}
     if space is not None and not callable(space):
         _fail_kind(space, "pass a function sch -> None, or a trace, as `space`")
     own = without_steps(x) if space is None and start is None else space
-    return {x.name: Space(x, own, start, **lock)}
+    return {x.name: Space(x, own, start, numerics=numerics)}
 
 
 def _model_of(target: Target | str) -> Model | None:

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/tune/candidate.h"
+
+#include "loopsmith/ir/structural.h"
+#include "loopsmith/schedule/legality/regroupings.h"
+
+namespace loopsmith::tune {
+
+Candidate candidate_of(const Schedule& schedule) {
+  const Ptr<PrimFunc> func = recorded_func(schedule);
+  return {.trace = schedule.trace(),
+          .func = with_attr(func, "tir.is_scheduled", Expr(1)),
+          .program = to_string(structural_hash(func))};
+}
+
+}  // namespace loopsmith::tune

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/tune/candidate.h"
 
-#include "loopsmith/ir/structural.h"
 #include "loopsmith/schedule/legality/regroupings.h"
+#include "loopsmith/tune/program_key.h"
 
 namespace loopsmith::tune {
 
@@ -10,7 +10,7 @@ Candidate candidate_of(const Schedule& schedule) {
   const Ptr<PrimFunc> func = recorded_func(schedule);
   return {.trace = schedule.trace(),
           .func = with_attr(func, "tir.is_scheduled", Expr(1)),
-          .program = to_string(structural_hash(func))};
+          .program = key_of(func)};
 }
 
 }  // namespace loopsmith::tune

@@ -11,8 +11,8 @@ namespace loopsmith::tune {
 /// A schedule that may be tried.
 struct Candidate {
   Trace trace;
-  Ptr<PrimFunc> func;   ///< As it is scheduled; it says that it is.
-  std::string program;  ///< The hash of the function: the same for candidates that are one program.
+  Ptr<PrimFunc> func;    ///< As it is scheduled; it says that it is.
+  std::string program;   ///< Its `key_of`: the same for candidates that are one program.
   double predicted = 0;  ///< Seconds of a call, about; 0 where nothing predicts them.
 };
 

@@ -2,13 +2,11 @@
 #include "loopsmith/tune/records.h"
 
 #include <fmt/ranges.h>
-#include <sqlite3.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include <array>
 #include <fstream>
-#include <memory>
 #include <utility>
 
 #include "loopsmith/driver/release.h"
@@ -17,13 +15,13 @@
 #include "loopsmith/runtime/thread_pool.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/support/json.h"
+#include "loopsmith/tune/database.h"
+#include "loopsmith/tune/program_key.h"
 
 namespace loopsmith::tune {
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr int patience_ms = 30'000;  ///< How long a process waits that finds the file locked.
 
 /// The columns of a record, in the order of the table.
 constexpr std::array<std::pair<const char*, std::string Record::*>, 8> texts = {{
@@ -48,83 +46,6 @@ std::string columns() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-[[noreturn]] void fail_of(const std::string& path, std::string_view what) {
-  fail(ErrorKind::format, "records_can_be_used",
-       hint("name a file of records, or one that is not there yet, on a disk with space"), {},
-       "records {}: {}", path, what);
-}
-
-/// A statement of SQL, its values bound one after the other.
-class Query {
- public:
-  Query(sqlite3* file, const std::string& path, const std::string& sql) : file_(file), path_(path) {
-    sqlite3_stmt* made = nullptr;
-    require_ok(sqlite3_prepare_v2(file, sql.c_str(), -1, &made, nullptr));
-    query_.reset(made);
-  }
-
-  void bind(const std::string& text) {
-    require_ok(sqlite3_bind_text(query_.get(), ++bound_, text.data(), static_cast<int>(text.size()),
-                                 SQLITE_TRANSIENT));
-  }
-  void bind(double number) { require_ok(sqlite3_bind_double(query_.get(), ++bound_, number)); }
-
-  /// Goes to the next row; false after the last one.
-  bool step() {
-    const int status = sqlite3_step(query_.get());
-    if (status != SQLITE_ROW && status != SQLITE_DONE) require_ok(status);
-    return status == SQLITE_ROW;
-  }
-
-  std::string text(int column) const {
-    const auto* bytes = sqlite3_column_text(query_.get(), column);
-    const auto size = static_cast<std::size_t>(sqlite3_column_bytes(query_.get(), column));
-    return bytes ? std::string(reinterpret_cast<const char*>(bytes), size) : std::string();
-  }
-  double number(int column) const { return sqlite3_column_double(query_.get(), column); }
-
- private:
-  void require_ok(int status) const {
-    if (status != SQLITE_OK) fail_of(path_, sqlite3_errmsg(file_));
-  }
-
-  struct Finalize {
-    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-  };
-
-  sqlite3* file_;
-  const std::string& path_;
-  std::unique_ptr<sqlite3_stmt, Finalize> query_ = {};
-  int bound_ = 0;
-};
-
-/// The file, open. Each statement is a transaction.
-class Connection {
- public:
-  explicit Connection(const std::string& path) : path_(path) {
-    sqlite3* made = nullptr;
-    const int status = sqlite3_open(path.c_str(), &made);
-    file_.reset(made);
-    if (status != SQLITE_OK) fail_of(path, made ? sqlite3_errmsg(made) : "no memory");
-    sqlite3_busy_timeout(made, patience_ms);
-  }
-
-  Query prepare(const std::string& sql) const { return {file_.get(), path_, sql}; }
-  void run(const std::string& sql) const { prepare(sql).step(); }
-  double number(const std::string& sql) const {
-    Query statement = prepare(sql);
-    return statement.step() ? statement.number(0) : 0;
-  }
-
- private:
-  struct Close {
-    void operator()(sqlite3* file) const { sqlite3_close(file); }
-  };
-
-  const std::string& path_;
-  std::unique_ptr<sqlite3, Close> file_ = {};
-};
-
 std::vector<Record> read(Query& rows) {
   std::vector<Record> found;
   while (rows.step()) {
@@ -134,15 +55,6 @@ std::vector<Record> read(Query& rows) {
     for (const auto& [name, member] : numbers) record.*member = rows.number(column++);
   }
   return found;
-}
-
-/// How a function is called matters to no schedule.
-Ptr<PrimFunc> named_main(const Ptr<PrimFunc>& func) {
-  return with_attr(func, "global_symbol", string_imm("main"));
-}
-
-std::string key_of(const Ptr<PrimFunc>& func) {
-  return to_string(structural_hash(named_main(func)));
 }
 
 /// Takes the steps of a trace of a record.
@@ -192,14 +104,16 @@ Ptr<PrimFunc> Record::scheduled(const Ptr<PrimFunc>& func, const Ptr<PrimFunc>& 
 
 Records::Records(std::string path) : path_(std::move(path)) {
   const Connection file(path_);
+  // In this order: between the two, another process may make the tables.
+  const bool is_empty = file.number("SELECT count(*) FROM sqlite_master") == 0;
   const auto found = static_cast<int>(file.number("PRAGMA user_version"));
-  if (found == 0 && file.number("SELECT count(*) FROM sqlite_master") == 0) {
+  if (found == 0 && is_empty) {
     file.run("BEGIN IMMEDIATE");
     for (const char* statement : record_tables) file.run(statement);
     file.run(fmt::format("PRAGMA user_version = {}", record_format));
     file.run("COMMIT");
   } else if (found != record_format) {
-    fail_of(path_, fmt::format("its format is {}, expected {}", found, record_format));
+    fail_of_database(path_, fmt::format("its format is {}, expected {}", found, record_format));
   }
 }
 

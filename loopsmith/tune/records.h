@@ -15,8 +15,8 @@ namespace loopsmith::tune {
 
 /// The format of the files, which they say as their `user_version`.
 inline constexpr int record_format = 1;
-/// The statements of SQL that make the tables of a file. `trials` is what Python's searches go on
-/// from where they were ended.
+/// The statements of SQL that make the tables of a file. `trials` is what searches go on from where
+/// others were ended (`trial_log.h`).
 inline constexpr std::array<const char*, 4> record_tables = {
     R"(CREATE TABLE IF NOT EXISTS records (id INTEGER PRIMARY KEY, "key" TEXT NOT NULL, )"
     R"("name" TEXT NOT NULL, "program" TEXT NOT NULL, "target" TEXT NOT NULL, )"
@@ -68,6 +68,7 @@ class Records {
   std::vector<Record> all() const;
   /// The records of a program for a target, the quickest first.
   std::vector<Record> of(const Ptr<PrimFunc>& func, const std::string& target) const;
+  const std::string& path() const { return path_; }
 
  private:
   std::string path_;

@@ -3,9 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -13,27 +11,14 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/script/parse.h"
 #include "loopsmith/support/testing/refusal.h"
+#include "loopsmith/tune/testing/temporary_file.h"
 #include "loopsmith/tune/tuner.h"
 
 namespace loopsmith::tune {
 namespace {
 
 using ::loopsmith::testing::refusal;
-
-/// A file in a folder of its own, which goes with it.
-class TemporaryFile {
- public:
-  TemporaryFile() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "records_XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  ~TemporaryFile() { std::filesystem::remove_all(folder_); }
-  std::string path() const { return (folder_ / "tuned.db").string(); }
-
- private:
-  std::filesystem::path folder_;
-};
+using testing::TemporaryFile;
 
 Ptr<PrimFunc> doubled(const std::string& name = "main") {
   const std::string text =

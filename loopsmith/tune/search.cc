@@ -80,25 +80,22 @@ std::vector<Candidate> Search::next_batch(const NextCandidates& next) {
 void Search::learn(const Candidate& candidate, double seconds) {
   teach(candidate, seconds);
   expected_.measure(candidate.program, seconds);
-  remember(candidate.program, candidate.trace, seconds);
+  remember(candidate.trace, seconds);
 }
 
 void Search::teach(const Candidate& candidate, double seconds) const {
   if (is_learning()) parts_.model.learn(candidate.func, seconds);
 }
 
-void Search::know(const Candidate& candidate) {
-  known_.insert(candidate.program);
-  erase(batch_, candidate.program);
-  erase(left_, candidate.program);
+void Search::know(const std::string& program) {
+  known_.insert(program);
+  erase(batch_, program);
+  erase(left_, program);
 }
 
-void Search::remember(const std::string& program, const Trace& trace,
-                      std::optional<double> seconds) {
-  known_.insert(program);
-  if (!seconds) return;
-  const auto place = std::ranges::upper_bound(measured_, *seconds, {}, &Measured::seconds);
-  measured_.insert(place, {*seconds, trace});
+void Search::remember(const Trace& trace, double seconds) {
+  const auto place = std::ranges::upper_bound(measured_, seconds, {}, &Measured::seconds);
+  measured_.insert(place, {seconds, trace});
 }
 
 std::vector<Trace> Search::quickest() const {

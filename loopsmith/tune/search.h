@@ -49,6 +49,9 @@ class Search {
 
   Search(Ptr<PrimFunc> func, Space space, std::uint64_t seed, SearchParts parts);
 
+  /// What is searched, without a schedule.
+  const Ptr<PrimFunc>& func() const { return func_; }
+
   // ---- For whom measures ----
 
   /// At most so many candidates, of one batch; none where nothing new is found any more.
@@ -57,10 +60,11 @@ class Search {
   void learn(const Candidate& candidate, double seconds);
   /// Tells a model that learns what a candidate was measured to take.
   void teach(const Candidate& candidate, double seconds) const;
-  /// Leaves out a candidate that another search proposed.
-  void know(const Candidate& candidate);
-  /// Takes note of a candidate of an earlier search, by its program; without a time, it failed.
-  void remember(const std::string& program, const Trace& trace, std::optional<double> seconds);
+  /// Leaves out a program that another search proposed.
+  void know(const std::string& program);
+  /// Takes note of what the candidate of a trace was measured to take, in another search, too: the
+  /// quickest have descendants.
+  void remember(const Trace& trace, double seconds);
   /// What the best one left is expected to save, as a share of the best time so far. Infinity as
   /// long as predictions could not be compared with measurements.
   double expected_gain(double best) const { return expected_.share_of(best); }

@@ -39,6 +39,10 @@ struct SearchOptions {
   /// with its numbers left open, and the generated space, between which the first sample chooses.
   /// One thread draws from a space that is given.
   std::function<void(tir::Schedule&)> space = {};
+  /// The name of that space, by which records keep its trials: a search of the same program in a
+  /// space of this name goes on with them. Empty: they are not kept. In Python, it is the module
+  /// and the name of the function.
+  std::string space_name = {};
   int trials = 64;  ///< At most so many candidates are measured,
   double seconds = std::numeric_limits<double>::infinity();  ///< and for so long, about.
   std::uint64_t seed = 1;
@@ -58,12 +62,16 @@ struct SearchOptions {
   Numerics numerics = Numerics::free;
   /// Ranks candidates: seconds of a call, in any unit; none: a model of the processor.
   std::function<double(const Ptr<PrimFunc>&)> model = {};
+  /// Told what candidates were measured to take, those of `records` included, by a `model` that
+  /// learns.
+  std::function<void(const Ptr<PrimFunc>&, double seconds)> learn = {};
   Mutator mutator = {};  ///< Changes decisions of the quickest; none: one of them.
   /// Measures: seconds of some calls of a scheduled function; it throws a UserError where that
   /// fails. None: child processes of this one, which compare results, too.
   std::function<std::vector<double>(const Ptr<PrimFunc>&)> runner = {};
-  /// A file of records (`tune/records.h`), which takes the schedule if it is quicker than the
-  /// default one; empty: none.
+  /// A file of records (`tune/records.h`), which takes each trial when it is measured, and the
+  /// schedule if it is quicker than the default one; empty: none. A search of the same program in
+  /// the same space, here or in Python, goes on with the trials.
   std::string records = {};
   std::function<void(const Trial&)> on_trial = {};  ///< Called after each one.
 };

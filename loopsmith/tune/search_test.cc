@@ -60,7 +60,8 @@ TEST(Search, begins_with_what_the_space_starts_with) {
   // Known from an earlier search, it is not proposed, and is what the space starts with all the
   // same.
   Search later(product(), space, 7, {.model = {.predict = length_of}});
-  later.remember(first, by_hand.trace(), 1.0);
+  later.know(first);
+  later.remember(by_hand.trace(), 1.0);
   for (const std::string& program : programs_of(later.propose(5, evolutionary))) {
     EXPECT_NE(program, first);
   }
@@ -98,7 +99,7 @@ TEST(Search, leaves_nothing_where_the_model_learns) {
 TEST(Search, leaves_out_what_another_search_proposed) {
   Search search = search_of({.predict = length_of}, 3), same = search_of({.predict = length_of}, 3);
   const std::vector<Candidate> batch = search.propose(3, evolutionary);
-  same.know(batch[1]);
+  same.know(batch[1].program);
   const auto programs = programs_of(same.propose(Search::batch_size, evolutionary));
   EXPECT_EQ(std::ranges::count(programs, batch[0].program), 1);
   EXPECT_EQ(std::ranges::count(programs, batch[1].program), 0);

@@ -59,7 +59,7 @@ std::size_t SizesTask::step(std::size_t limit, const HasTime& has_time) {
     if (times_.count() > 0 && !has_time()) break;
     auto [times, failure] = times_of(compiled);
     for (std::size_t i = 0; i < searches_.size(); ++i) {
-      searches_[i].know(compiled.candidate);
+      searches_[i].know(compiled.candidate.program);
       if (failure.empty()) searches_[i].learn(compiled.candidate, times[i]);
     }
     trials_.push_back({.function = func_->name(),

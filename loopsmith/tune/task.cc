@@ -18,9 +18,10 @@ constexpr int warm_samples = 20, cold_samples = 6;
 Search search_in(const Space& space, const Ptr<PrimFunc>& func, const Sizes& sizes,
                  std::uint64_t seed, const SearchOptions& options) {
   SearchParts parts;
-  const Model model = options.model ? Model{.predict = options.model}
-                                    : model_of(cpu_model_of(options.target, options.build));
-  parts.model = with_sizes(model, sizes);
+  Model model = options.model ? Model{.predict = options.model}
+                              : model_of(cpu_model_of(options.target, options.build));
+  model.learn = options.learn;
+  parts.model = with_sizes(std::move(model), sizes);
   if (options.mutator) {
     parts.mutator = [change = options.mutator](const Trace& parent, std::uint64_t seed_of_change) {
       return change(decisions_of(parent), seed_of_change);
@@ -29,12 +30,26 @@ Search search_in(const Space& space, const Ptr<PrimFunc>& func, const Sizes& siz
   return {func, space, seed, std::move(parts)};
 }
 
-Task::Task(Ptr<PrimFunc> func, const Space& space, const SearchOptions& options)
+Task::Task(Ptr<PrimFunc> func, const Space& space, const SearchOptions& options,
+           std::optional<TrialLog> log)
     : func_(std::move(func)),
       options_(options),
       runner_(func_, {}, options),
       search_(search_in(space, func_, sizes_of(*func_, options.arguments), options.seed, options)),
-      default_seconds_(median(runner_.measure_reference(0).samples)) {}
+      default_seconds_(median(runner_.measure_reference(0).samples)),
+      log_(std::move(log)) {
+  if (!log_) return;
+  std::vector<Candidate> candidates;
+  std::vector<double> times;
+  for (auto& [candidate, seconds] : resume(search_, log_->all(), finalists)) {
+    candidates.push_back(std::move(candidate));
+    times.push_back(seconds);
+  }
+  const std::vector<Compiled> compiled = runner_.compiled(candidates);
+  for (std::size_t i = 0; i < compiled.size(); ++i) {
+    if (compiled[i].failure.empty()) keep({compiled[i], times[i]});
+  }
+}
 
 std::size_t Task::step(std::size_t limit, const HasTime& has_time) {
   const std::size_t before = trials_.size();
@@ -52,13 +67,32 @@ std::size_t Task::step(std::size_t limit, const HasTime& has_time) {
                        .failure = outcome.failure});
     times_.add(tried.seconds);
     if (options_.on_trial) options_.on_trial(trials_.back());
-    if (!outcome.failure.empty()) continue;
+    const bool is_measured = outcome.failure.empty();
+    if (log_) {
+      log({.program = compiled.candidate.program,
+           .trace = trials_.back().trace,
+           .seconds = is_measured ? std::optional(tried.seconds) : std::nullopt});
+    }
+    if (!is_measured) continue;
     search_.learn(compiled.candidate, tried.seconds);
-    const auto place = std::ranges::upper_bound(quickest_, tried.seconds, {}, &Tried::seconds);
-    quickest_.insert(place, std::move(tried));
-    if (quickest_.size() > finalists) quickest_.pop_back();
+    keep(std::move(tried));
   }
   return trials_.size() - before;
+}
+
+void Task::log(const LoggedTrial& trial) {
+  try {
+    log_->add(trial);
+  } catch (const UserError& error) {
+    log_failure_ = error.what();
+    log_.reset();
+  }
+}
+
+void Task::keep(Tried tried) {
+  const auto place = std::ranges::upper_bound(quickest_, tried.seconds, {}, &Tried::seconds);
+  quickest_.insert(place, std::move(tried));
+  if (quickest_.size() > finalists) quickest_.pop_back();
 }
 
 double Task::quickest_seconds() const {
@@ -108,7 +142,8 @@ Best Task::best() {
           .default_cold_samples = std::move(last.other_cold),
           .trials = std::move(trials_),
           .refused = search_.refused(),
-          .is_checked = wrong.empty()};
+          .is_checked = wrong.empty(),
+          .record_failure = std::move(log_failure_)};
 }
 
 }  // namespace loopsmith::tune

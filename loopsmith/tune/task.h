@@ -5,6 +5,7 @@
 #include "loopsmith/tune/candidate_runner.h"
 #include "loopsmith/tune/search.h"
 #include "loopsmith/tune/task_order.h"
+#include "loopsmith/tune/trial_log.h"
 
 namespace loopsmith::tune {
 
@@ -18,8 +19,10 @@ using HasTime = std::function<bool()>;
 /// One function, called with arguments of the same sizes.
 class Task {
  public:
-  /// The options outlive it. Throws a UserError as `search` does.
-  Task(Ptr<PrimFunc> func, const Space& space, const SearchOptions& options);
+  /// The options outlive it. It goes on with the trials of a log, which gets its own. Throws a
+  /// UserError as `search` does.
+  Task(Ptr<PrimFunc> func, const Space& space, const SearchOptions& options,
+       std::optional<TrialLog> log = {});
 
   /// Measures a batch of candidates, at most so many; returns how many that were.
   std::size_t step(std::size_t limit, const HasTime& has_time);
@@ -35,6 +38,10 @@ class Task {
   };
 
   double quickest_seconds() const;
+  /// Keeps a trial; where that fails, says why once, and the search goes on without.
+  void log(const LoggedTrial& trial);
+  /// Takes a candidate among the quickest if it is one of them.
+  void keep(Tried tried);
 
   Ptr<PrimFunc> func_;
   const SearchOptions& options_;
@@ -45,6 +52,8 @@ class Task {
   TrialTimes times_;
   bool is_exhausted_ = false;
   std::vector<Tried> quickest_;
+  std::optional<TrialLog> log_;
+  std::string log_failure_;
 };
 
 }  // namespace loopsmith::tune

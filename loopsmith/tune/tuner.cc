@@ -20,18 +20,20 @@
 namespace loopsmith::tune {
 namespace {
 
-/// A space of the user's, on the engine.
-Space space_of(const std::function<void(tir::Schedule&)>& steps) {
-  return {.steps = [steps](Schedule& schedule) {
+/// The space of the user's, on the engine.
+Space space_of(const SearchOptions& options) {
+  Space space{.name = options.space_name};
+  space.steps = [steps = options.space](Schedule& schedule) {
     tir::Schedule face(std::make_unique<Schedule>(std::move(schedule)));
     steps(face);
     schedule = std::move(face.engine());
-  }};
+  };
+  return space;
 }
 
 /// What is searched of a function without steps.
 Space space_for(const Ptr<PrimFunc>& func, const SearchOptions& options) {
-  Space space = options.space ? space_of(options.space)
+  Space space = options.space ? space_of(options)
                               : own_space(func, options.target, options.build, options.numerics);
   return locked(std::move(space), options.numerics);
 }
@@ -97,23 +99,36 @@ std::optional<Records> records_of(const SearchOptions& options) {
   return Records(options.records);
 }
 
+/// What records of a search are of.
+std::string target_key_of(const SearchOptions& options) {
+  return target_key(options.target, options.build, options.numerics);
+}
+
+/// The search for one function; it goes on with the trials of those in the same space.
+Task task_of(const Ptr<PrimFunc>& func, const Space& space, const std::optional<Records>& records,
+             const SearchOptions& options) {
+  if (!records || space.name.empty()) return {func, space, options};
+  return {func, space, options,
+          TrialLog(*records, search_key(func, target_key_of(options), space.name))};
+}
+
 void record(const Ptr<PrimFunc>& func, Best& best, const std::optional<Records>& records,
             const SearchOptions& options) {
   if (!records || !best.is_quicker()) return;
-  best.record_failure = failure_of([&] {
-    Record made =
-        record_of(func, best.schedule, target_key(options.target, options.build, options.numerics));
+  std::string failure = failure_of([&] {
+    Record made = record_of(func, best.schedule, target_key_of(options));
     made.seconds = best.seconds;
     made.default_seconds = best.default_seconds;
     made.check = check_text(best.is_checked);
     records->add(made);
   });
+  if (!failure.empty()) best.record_failure = std::move(failure);
 }
 
 Best search_in_space(const Ptr<PrimFunc>& func, const Space& space, const SearchOptions& options) {
   const auto records = records_of(options);
   std::vector<Task> tasks;
-  tasks.emplace_back(func, space, options);
+  tasks.push_back(task_of(func, space, records, options));
   run(tasks, {1.0}, options);
   Best best = tasks.front().best();
   record(func, best, records, options);
@@ -122,7 +137,7 @@ Best search_in_space(const Ptr<PrimFunc>& func, const Space& space, const Search
 
 /// The search in what a schedule left open.
 Best search_of(const Schedule& schedule, const SearchOptions& options) {
-  const Space space = after(schedule.trace(), options.space ? space_of(options.space) : Space());
+  const Space space = after(schedule.trace(), options.space ? space_of(options) : Space());
   return search_in_space(Schedule(schedule.original(), 1).func(), locked(space, options.numerics),
                          options);
 }
@@ -156,9 +171,7 @@ BestSizes search_sizes(const Ptr<PrimFunc>& func, const std::map<std::string, Si
   run(tasks, {1.0}, options);
   BestSizes best = tasks.front().best();
   if (!records || best.is_default()) return best;
-  best.record_failure = failure_of([&] {
-    records->add(record_of(best, target_key(options.target, options.build, options.numerics)));
-  });
+  best.record_failure = failure_of([&] { records->add(record_of(best, target_key_of(options))); });
   return best;
 }
 
@@ -183,7 +196,7 @@ BestModule search_module(const Ptr<IRModule>& module, const std::map<std::string
   std::vector<double> calls;
   for (std::size_t i = 0; i < names.size(); ++i) {
     functions.push_back(with_attr(module->functions[i], "global_symbol", string_imm(names[i])));
-    tasks.emplace_back(functions[i], space_for(functions[i], options), options);
+    tasks.push_back(task_of(functions[i], space_for(functions[i], options), records, options));
     const auto weight = weights.find(names[i]);
     calls.push_back(weight == weights.end() ? 1.0 : weight->second);
   }

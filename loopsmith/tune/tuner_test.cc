@@ -106,6 +106,7 @@ TEST(Tuner, keeps_bits_under_a_lock) {
 
 TEST(Tuner, asks_what_ranks_changes_and_measures) {
   int ranked = 0, changed = 0;
+  std::vector<double> learned;
   SearchOptions options{.trials = 40, .seed = 1};
   options.model = [&](const Ptr<PrimFunc>&) { return static_cast<double>(++ranked); };
   options.mutator = [&](const std::vector<Decision>& decided, std::uint64_t) {
@@ -116,8 +117,10 @@ TEST(Tuner, asks_what_ranks_changes_and_measures) {
     const auto length = static_cast<double>(script(func).size());
     return {length, length, length};  // Nothing is compiled.
   };
+  options.learn = [&](const Ptr<PrimFunc>&, double seconds) { learned.push_back(seconds); };
   const Best best = search(product(), options);
   EXPECT_GT(ranked, 40);
+  EXPECT_EQ(learned.size(), 40U);
   EXPECT_GT(changed, 0);
   EXPECT_FALSE(best.is_checked);
   for (const Trial& trial : best.trials) EXPECT_LE(best.seconds, trial.seconds);

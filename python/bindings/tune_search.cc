@@ -23,6 +23,7 @@
 #include "loopsmith/tune/search.h"
 #include "loopsmith/tune/spaces/own_space.h"
 #include "loopsmith/tune/strategies.h"
+#include "loopsmith/tune/trial_log.h"
 
 namespace nb = nanobind;
 
@@ -223,6 +224,31 @@ void bind_candidates(nb::module_& m) {
            [](const tune::Candidate& self) { return std::hash<std::string>()(self.program); });
 }
 
+void bind_logged_trials(nb::module_& m) {
+  nb::class_<tune::LoggedTrial>(m, "LoggedTrial",
+                                "A candidate that was measured, as it is kept: its program's hash, "
+                                "its trace as JSON, its\ntime; None: it failed.")
+      .def(
+          "__init__",
+          [](tune::LoggedTrial* self, std::string program, std::string trace,
+             std::optional<double> seconds) {
+            new (self) tune::LoggedTrial{std::move(program), std::move(trace), seconds};
+          },
+          nb::arg("program"), nb::arg("trace"), nb::arg("seconds").none())
+      .def_static(
+          "of",
+          [](const tune::Candidate& candidate, std::optional<double> seconds) {
+            return tune::LoggedTrial{candidate.program, candidate.trace.as_json(), seconds};
+          },
+          nb::arg("candidate"), nb::arg("seconds").none(), "Return what is kept of a candidate.")
+      .def_ro("program", &tune::LoggedTrial::program)
+      .def_ro("trace", &tune::LoggedTrial::trace)
+      .def_ro("seconds", &tune::LoggedTrial::seconds);
+  m.def("search_key", &tune::search_key, nb::arg("func"), nb::arg("target"), nb::arg("space"),
+        "Return what is the same for searches that continue each other: of a program, what it is\n"
+        "compiled for, and the name of a space.");
+}
+
 void bind_search(nb::module_& m) {
   nb::class_<tune::Search> search(
       m, "Search", "Proposes schedules of a space, in batches; a subclass says which come next.");
@@ -245,12 +271,22 @@ void bind_search(nb::module_& m) {
            "Take note of what a candidate was measured to take.")
       .def("teach", &tune::Search::teach, nb::arg("candidate"), nb::arg("seconds"),
            "Tell a model that learns what a candidate was measured to take.")
-      .def("know", &tune::Search::know, nb::arg("candidate"),
-           "Leave out a candidate that another search proposed.")
-      .def("remember", &tune::Search::remember, nb::arg("program"), nb::arg("trace"),
-           nb::arg("seconds").none(),
-           "Take note of a candidate of an earlier search, by the hash of its program; without a "
-           "time,\nit failed.")
+      .def(
+          "know",
+          [](tune::Search& self, const tune::Candidate& candidate) {
+            self.know(candidate.program);
+          },
+          nb::arg("candidate"), "Leave out a candidate that another search proposed.")
+      .def(
+          "resume",
+          [](tune::Search& self, const std::vector<tune::LoggedTrial>& trials, std::size_t count) {
+            const Unlocked unlocked;
+            return tune::resume(self, trials, count);
+          },
+          nb::arg("trials"), nb::arg("count"),
+          "Go on after trials of earlier searches: they are not proposed again, the quickest have\n"
+          "descendants, and a model that learns is told of the latest. Return the quickest with "
+          "their\ntimes. A trace that this version of the compiler refuses is left out.")
       .def("expected_gain", &tune::Search::expected_gain, nb::arg("best"),
            "Return what the best one left is expected to save, as a share of the best time so far."
            "\nInfinity as long as predictions could not be compared with measurements.")
@@ -307,6 +343,7 @@ void bind_search(nb::module_& m) {
 void bind_tune_search(nb::module_& m) {
   bind_spaces(m);
   bind_candidates(m);
+  bind_logged_trials(m);
   bind_search(m);
 }
 

@@ -34,8 +34,9 @@ class Database:
     def __init__(self, path: str | os.PathLike[str], version: int, tables: Sequence[str]) -> None:
         self.path = Path(path)
         with self.open() as database:
-            found = database.execute("PRAGMA user_version").fetchone()[0]
+            # In this order: between the two, another process may make the tables.
             count = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            found = database.execute("PRAGMA user_version").fetchone()[0]
             if found == 0 and count == 0:
                 database.execute("BEGIN IMMEDIATE")
                 for statement in tables:

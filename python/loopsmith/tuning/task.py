@@ -10,19 +10,16 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from .. import _core
-from .._core import Candidate, PrimFunc, Schedule
-from ..errors import UserError
+from .._core import Candidate, LoggedTrial, PrimFunc, Schedule
 from ..ir import structural_equal
 from .records import is_written
 from .result import Trial, Tuned
 from .roofline import Limit
 from .search import Search
-from .trial_log import LoggedTrial, TrialLog
+from .trial_log import TrialLog
 from .worker import Attempt, Check, Duel, Outcome, Request
 
 FINALISTS = 3
-MAX_TAUGHT = 500
-"""So many trials of earlier searches a model learns at most, the latest."""
 CHECKED = "compared with the program without a schedule"
 UNCHECKED = "compared with the default schedule"
 
@@ -78,7 +75,11 @@ class Task:
         """How many operations a call asks for, and how many bytes its tensors have."""
         self.default_seconds = self._measure_default()
         if log is not None:
-            self._resume(log.all())
+            earlier = search.resume(log.all(), FINALISTS)
+            self._candidates = [
+                (seconds, -1 - number, candidate)
+                for number, (candidate, seconds) in enumerate(earlier)
+            ]
 
     @property
     def limit_seconds(self) -> float:
@@ -133,7 +134,7 @@ class Task:
             self._candidates = sorted(self._candidates, key=_rank)[:FINALISTS]
         if self._log is not None:
             log, took = self._log, None if failure else seconds
-            trial = LoggedTrial(candidate.key, candidate.trace, took)
+            trial = LoggedTrial.of(candidate, took)
             if not is_written(lambda: log.add(trial)):
                 self._log = None
         elapsed = time.monotonic() - self._begun
@@ -189,33 +190,6 @@ class Task:
             options=options,
             limit=self.limit,
         )
-
-    def _resume(self, logged: list[LoggedTrial]) -> None:
-        """Go on after trials of earlier searches, whose best are candidates here, too."""
-        for trial in logged:
-            self._search.remember(trial.program, trial.trace, trial.seconds)
-        if self._search.is_learning:
-            self._teach(logged[-MAX_TAUGHT:])
-        measured = [trial for trial in logged if trial.seconds is not None]
-        for trial in sorted(measured, key=lambda trial: trial.seconds or 0.0)[:FINALISTS]:
-            sch = Schedule(self.func)
-            try:
-                trial.trace.apply_to_schedule(sch)
-            except UserError:
-                continue  # Of another version, which took steps that this one refuses.
-            candidate = Candidate(sch)
-            self._candidates.append((trial.seconds or 0.0, -1 - len(self._candidates), candidate))
-
-    def _teach(self, logged: list[LoggedTrial]) -> None:
-        """Let a model learn what earlier searches have measured."""
-        for trial in logged:
-            sch = Schedule(self.func)
-            try:
-                trial.trace.apply_to_schedule(sch)
-            except UserError:
-                continue
-            if trial.seconds is not None:
-                self._search.teach(Candidate(sch), trial.seconds)
 
     def _first_right(
         self, duels: list[tuple[Outcome, Candidate]]

@@ -3,20 +3,8 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
-
-from .._core import Trace
+from .._core import LoggedTrial
 from .records import Records
-
-
-@dataclass(frozen=True)
-class LoggedTrial:
-    """A candidate that was measured: its program's hash, its trace, its time; None: it failed."""
-
-    program: str
-    trace: Trace
-    seconds: float | None
 
 
 class TrialLog:
@@ -36,7 +24,7 @@ class TrialLog:
 
     def add(self, trial: LoggedTrial) -> None:
         """Write a trial. When this returns, it is on the disk."""
-        row = (self._search, trial.program, json.dumps(trial.trace.as_json()), trial.seconds)
+        row = (self._search, trial.program, trial.trace, trial.seconds)
         with self._records.database.open() as database:
             database.execute(
                 "INSERT INTO trials (search, program, trace, seconds) VALUES (?, ?, ?, ?)", row
@@ -49,4 +37,4 @@ class TrialLog:
                 "SELECT program, trace, seconds FROM trials WHERE search = ? ORDER BY id",
                 (self._search,),
             ).fetchall()
-        return [LoggedTrial(program, Trace.from_json(text), time) for program, text, time in rows]
+        return [LoggedTrial(*row) for row in rows]

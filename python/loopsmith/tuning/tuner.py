@@ -22,7 +22,7 @@ from .generated import generated_for
 from .machine import target_key
 from .model import AnalyticModel, Model
 from .progress import Display, display_of
-from .records import Records, is_written, key_of, record_of, record_of_sizes
+from .records import Records, is_written, record_of, record_of_sizes
 from .result import Tuned, TunedModule
 from .roofline import limit_of
 from .runner import Runner
@@ -211,7 +211,7 @@ def tune(
             proposing = strategy(each, seed, ranking, mutator, sizes_of(each.func, used))
             log = None
             if store is not None:
-                log = TrialLog(store, f"{key_of(each.func)} {key} {each.name}")
+                log = TrialLog(store, _core.search_key(each.func, key, each.name))
             task = Task(each.func, proposing, own, weight, begun, log)
             if runner is None and target_text.startswith("llvm"):  # It is measured here.
                 task.limit = limit_of(*task.work, num_threads)

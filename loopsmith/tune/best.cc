@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/schedule/schedule.h"
+#include "loopsmith/tune/variants.h"
 
 namespace loopsmith::tune {
 namespace {

@@ -17,6 +17,7 @@
 #include "loopsmith/support/json.h"
 #include "loopsmith/tune/database.h"
 #include "loopsmith/tune/program_key.h"
+#include "loopsmith/tune/variants.h"
 
 namespace loopsmith::tune {
 namespace {

@@ -4,14 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <set>
 
-#include "loopsmith/ir/operators.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/support/json.h"
-#include "loopsmith/tune/variants.h"
 
 namespace loopsmith::tune {
 namespace {
@@ -127,21 +124,6 @@ SizeTree tree_of(const JsonValue& json) {
           .parts = {tree_of((*parts)[2]), tree_of((*parts)[3])}};
 }
 
-/// When each variant of a tree runs, where something was asked before it.
-void add_conditions(const SizeTree& tree, const PrimFunc& func, const Expr& before,
-                    std::map<int, Expr>& conditions) {
-  if (tree.is_leaf()) {
-    Expr& known = conditions[tree.variant];
-    known = known.defined() ? known || before : before;
-    return;
-  }
-  const Expr size = size_variable(func, tree.name);
-  const Expr threshold = int_imm(size.dtype(), tree.threshold);
-  const auto both = [&](const Expr& own) { return before.defined() ? own && before : own; };
-  add_conditions(tree.parts[0], func, both(size < threshold), conditions);
-  add_conditions(tree.parts[1], func, both(size >= threshold), conditions);
-}
-
 }  // namespace
 
 int SizeTree::decide(const Sizes& sizes) const {
@@ -172,21 +154,6 @@ SizeTree fitted_tree(const std::vector<Sizes>& points,
   Places all(points.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   return table.pruned(table.grown(all), all, split_gain * table.least_cost(all));
-}
-
-Ptr<PrimFunc> with_size_tree(const std::vector<Ptr<PrimFunc>>& variants, const SizeTree& tree) {
-  check(!variants.empty(), "with_size_tree", "no variants");
-  std::map<int, Expr> conditions;
-  add_conditions(tree, *variants.front(), Expr(), conditions);
-  std::vector<Variant> chosen;
-  for (const auto& [which, condition] : conditions) {
-    require(static_cast<std::size_t>(which) < variants.size(), ErrorKind::format,
-            "variant_is_known", hint("tune it again, or delete the record"), {},
-            "tune: the tree decides for variant {} of {}", which, variants.size());
-    chosen.push_back({variants[static_cast<std::size_t>(which)], condition});
-  }
-  chosen.back().condition = Expr();
-  return with_variants(chosen);
 }
 
 }  // namespace loopsmith::tune

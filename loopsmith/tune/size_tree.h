@@ -39,9 +39,4 @@ struct SizeTree {
 SizeTree fitted_tree(const std::vector<Sizes>& points,
                      const std::vector<std::vector<double>>& costs);
 
-/// One function of some variants, which are schedules of one function: the tree decides which of
-/// them runs. Those that it does not name are left out. Throws a UserError where it asks for a size
-/// that the function does not have.
-Ptr<PrimFunc> with_size_tree(const std::vector<Ptr<PrimFunc>>& variants, const SizeTree& tree);
-
 }  // namespace loopsmith::tune

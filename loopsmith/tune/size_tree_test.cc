@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/tune/size_tree.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/ir/script_printer.h"
+#include "loopsmith/ir/walk.h"
 #include "loopsmith/script/parse.h"
 #include "loopsmith/support/testing/refusal.h"
 #include "loopsmith/tune/size_choice.h"
+#include "loopsmith/tune/size_conditions.h"
+#include "loopsmith/tune/variants.h"
 
 namespace loopsmith::tune {
 namespace {
@@ -61,6 +68,83 @@ TEST(SizeTree, decides_in_one_function_which_variant_runs) {
             "size_is_known: tune: the function has no size k; it has m");
   EXPECT_EQ(refusal([&] { with_size_tree({func}, SizeTree::from_json("3")); }),
             "variant_is_known: tune: the tree decides for variant 3 of 1");
+}
+
+/// A function of two sizes.
+Ptr<PrimFunc> rows_and_columns() {
+  return parse_function(
+      "@T.prim_func\n"
+      "def main(a: T.handle):\n"
+      "    m = T.int32()\n"
+      "    n = T.int32()\n"
+      "    A = T.match_buffer(a, (m, n), \"float32\")\n"
+      "    for i, j in T.grid(m, n):\n"
+      "        A[i, j] = T.float32(0)\n");
+}
+
+/// The conditions of the variants of a tree, as text, `; ` between them.
+std::string conditions_of(const std::string& tree) {
+  std::string text;
+  const Ptr<PrimFunc> func = rows_and_columns();
+  for (const auto& [variant, condition] : size_conditions(SizeTree::from_json(tree), *func)) {
+    if (!text.empty()) text += "; ";
+    const std::string whole = condition.defined() ? script(condition) : "else";
+    text += fmt::format("{}: {}", variant, whole.substr(whole.rfind('\n') + 1));
+  }
+  return text;
+}
+
+TEST(SizeConditions, ask_once_what_a_path_asks_twice) {
+  EXPECT_EQ(conditions_of("2"), "2: else");
+  EXPECT_EQ(conditions_of(R"(["m", 32, ["m", 8, 0, 1], 2])"), "0: m < 8; 1: m < 32; 2: else");
+  EXPECT_EQ(conditions_of(R"(["m", 8, 2, ["m", 32, 1, 0]])"), "0: m >= 32; 1: m >= 8; 2: else");
+  EXPECT_EQ(conditions_of(R"(["m", 8, 0, ["m", 32, 2, 1]])"), "0: m < 8; 1: m >= 32; 2: else");
+}
+
+TEST(SizeConditions, join_paths_to_one_variant_that_touch) {
+  EXPECT_EQ(conditions_of(R"(["m", 8, 0, ["m", 32, 0, 1]])"), "0: m < 32; 1: else");
+  EXPECT_EQ(conditions_of(R"(["m", 8, ["n", 4, 0, 1], ["n", 4, 0, 2]])"),
+            "0: n < 4; 1: m < 8; 2: else");
+  EXPECT_EQ(conditions_of(R"(["m", 8, 1, 1])"), "1: else");
+  EXPECT_EQ(conditions_of(R"(["m", 8, 0, ["m", 32, 1, 0]])"), "0: m < 8 or m >= 32; 1: else");
+}
+
+TEST(SizeConditions, leave_out_what_no_sizes_are) {
+  EXPECT_EQ(conditions_of(R"(["m", 8, ["m", 16, 0, 1], 2])"), "0: m < 8; 2: else");
+  EXPECT_EQ(conditions_of(R"(["m", 8, ["m", 16, 0, 1], ["m", 4, 1, 0]])"), "0: else");
+}
+
+TEST(SizeConditions, keep_what_other_variants_do_not_take) {
+  EXPECT_EQ(conditions_of(R"(["m", 8, ["n", 4, 0, 2], ["n", 64, 1, 2]])"),
+            "0: m < 8 and n < 4; 1: m >= 8 and n < 64; 2: else");
+}
+
+TEST(SizeConditions, decide_as_their_tree_does) {
+  const std::vector<std::string> trees = {
+      R"(["m", 8, ["n", 4, 0, ["m", 4, 2, 1]], ["n", 64, 1, ["m", 16, 0, 3]]])",
+      R"(["n", 16, ["m", 2, 3, ["n", 4, 1, 0]], ["m", 2, 0, ["n", 32, ["m", 9, 2, 1], 3]]])",
+      R"(["m", 4, ["n", 4, 2, 0], ["m", 6, ["n", 8, 1, 2], ["n", 2, 0, ["n", 30, 3, 1]]]])"};
+  const Ptr<PrimFunc> func = rows_and_columns();
+  Analyzer analyzer;
+  const Expr m = size_variable(*func, "m"), n = size_variable(*func, "n");
+  for (const std::string& text : trees) {
+    const SizeTree tree = SizeTree::from_json(text);
+    const auto conditions = size_conditions(tree, *func);
+    for (std::int64_t rows = 1; rows <= 40; ++rows) {
+      for (std::int64_t columns = 1; columns <= 70; ++columns) {
+        const int wanted = tree.decide({{"m", rows}, {"n", columns}});
+        const Substitution values = {{m, Expr(static_cast<int>(rows))},
+                                     {n, Expr(static_cast<int>(columns))}};
+        const auto holds = [&](const VariantCondition& each) {
+          return !each.condition.defined() ||
+                 analyzer.can_prove(substitute(each.condition, values));
+        };
+        const auto found = std::ranges::find_if(conditions, holds);
+        ASSERT_NE(found, conditions.end());
+        ASSERT_EQ(found->variant, wanted) << text << " " << rows << " " << columns;
+      }
+    }
+  }
 }
 
 TEST(SizeChoice, takes_schedules_that_together_save_most) {

@@ -4,6 +4,7 @@
 #include "loopsmith/ir/stmt.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
+#include "loopsmith/tune/size_conditions.h"
 
 namespace loopsmith::tune {
 namespace {
@@ -38,6 +39,18 @@ Ptr<PrimFunc> with_variants(const std::vector<Variant>& variants) {
                          .condition = variant.condition, .then_case = own, .else_case = body}));
   }
   return with_body(variants.front().func, body);
+}
+
+Ptr<PrimFunc> with_size_tree(const std::vector<Ptr<PrimFunc>>& variants, const SizeTree& tree) {
+  check(!variants.empty(), "with_size_tree", "no variants");
+  std::vector<Variant> chosen;
+  for (const auto& [which, condition] : size_conditions(tree, *variants.front())) {
+    require(static_cast<std::size_t>(which) < variants.size(), ErrorKind::format,
+            "variant_is_known", hint("tune it again, or delete the record"), {},
+            "tune: the tree decides for variant {} of {}", which, variants.size());
+    chosen.push_back({variants[static_cast<std::size_t>(which)], condition});
+  }
+  return with_variants(chosen);
 }
 
 }  // namespace loopsmith::tune

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "loopsmith/ir/function.h"
+#include "loopsmith/tune/size_tree.h"
 
 namespace loopsmith::tune {
 
@@ -17,5 +18,10 @@ struct Variant {
 /// All are schedules of one function, and so have its parameters; the last has no condition.
 /// Throws a UserError where one has other parameters, or a condition is missing or one too many.
 Ptr<PrimFunc> with_variants(const std::vector<Variant>& variants);
+
+/// One function of some variants, which are schedules of one function: the tree decides which of
+/// them runs. Those that it does not name are left out. Throws a UserError where it asks for a size
+/// that the function does not have.
+Ptr<PrimFunc> with_size_tree(const std::vector<Ptr<PrimFunc>>& variants, const SizeTree& tree);
 
 }  // namespace loopsmith::tune

@@ -19,6 +19,7 @@
 #include "loopsmith/tune/size_tree.h"
 #include "loopsmith/tune/sizes.h"
 #include "loopsmith/tune/task_order.h"
+#include "loopsmith/tune/variants.h"
 
 namespace nb = nanobind;
 

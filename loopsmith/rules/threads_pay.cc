@@ -7,6 +7,7 @@
 
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/rules/lane_strides.h"
 #include "loopsmith/rules/loops.h"
 #include "loopsmith/rules/strategy.h"
 #include "loopsmith/rules/vector_cost.h"
@@ -19,7 +20,8 @@ namespace {
 constexpr double product_cycles = 0.5, copy_cycles = 3.0;
 /// Products are computed by tiles of about so many rows and vectors, also where there are fewer.
 constexpr double tile_rows = 8.0, tile_vectors = 4.0;
-/// Of a result beside its steps: partial ones are set and combined.
+/// Of a result beside its steps: partial ones are set and combined. Of results side by side in
+/// lanes, a vector of them is set and stored.
 constexpr double result_cycles = 12.0;
 
 /// The work of nests whose extents that are no numbers are the same.
@@ -67,11 +69,13 @@ std::vector<PointWork> point_work_of(const Nest& nest, const CpuModel& machine) 
   std::vector<PointWork> all;
   all.push_back({nest.axes, cycles});
   if (nest.reduction().empty()) return all;
+  const std::optional<Axis> columns = contiguous_axis(nest);
   if (!is_packed(nest, machine)) {
-    all.push_back({nest.spatial(), result_cycles});
+    const bool are_lanes = columns && stride_in_lines(nest, *columns);
+    const std::int64_t at_once = are_lanes ? std::max<std::int64_t>(lanes_of(nest, machine), 1) : 1;
+    all.push_back({nest.spatial(), result_cycles / static_cast<double>(at_once)});
     return all;
   }
-  const std::optional<Axis> columns = contiguous_axis(nest);
   const double of_tile = (tile_rows + copy_cycles / product_cycles) * cycles;
   for (std::size_t i = 0; i < nest.axes.size() && !nest.axes[i].reduce; ++i) {
     std::vector<Axis> others = nest.axes;

@@ -90,5 +90,15 @@ TEST(threads_pay, adds_up_the_work_of_nests_that_share_rows) {
   EXPECT_TRUE(holds(together, {{n, 10000}, {m, 0}})) << "each result costs, too";
 }
 
+TEST(threads_pay, by_the_rows_of_which_columns_are_summed_up) {
+  const auto n = size_var("n");
+  const Tensor a = te::placeholder({n, 1024}, f32, "A");
+  const auto k = te::reduce_axis(0, n, "k");
+  const Expr sums = pays({a, compute({1024}, [&](Expr j) { return sum(a(k, j), k); }, "B")});
+  EXPECT_FALSE(holds(sums, {{n, 1}})) << "results lie in lanes: few vectors are set and stored";
+  EXPECT_FALSE(holds(sums, {{n, 32}}));
+  EXPECT_TRUE(holds(sums, {{n, 512}}));
+}
+
 }  // namespace
 }  // namespace loopsmith

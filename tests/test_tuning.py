@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable
@@ -147,6 +148,20 @@ def test_the_samples_of_a_schedule_are_searched():
     assert [str(inst.kind) for inst in best.trace.insts] == [str(i.kind) for i in sch.trace.insts]
     replayed = ls.tune(matmul(), space=sch.trace, trials=8, runner=Clock(shorter_is_quicker))
     assert str(replayed.trace) == str(best.trace)
+
+
+def test_a_trace_knows_the_program_of_its_schedule():
+    sch = tir.Schedule(matmul())
+    tiled(sch)
+    of_schedule = ls.tune(sch, trials=8, runner=Clock(shorter_is_quicker))
+    for trace in (sch.trace, sch.trace.simplified(), sch.trace.with_decision(2, [4, 8])):
+        assert trace.original is not None
+        ls.assert_structural_equal(trace.original.functions[0], matmul())
+        best = ls.tune(trace, trials=8, runner=Clock(shorter_is_quicker))
+        assert str(best.trace) == str(of_schedule.trace)
+    again = ls.tune(best.trace, trials=4, runner=Clock(shorter_is_quicker))
+    assert len(again.trials) == 4
+    assert tir.Trace.from_json(json.dumps(sch.trace.as_json())).original is None
 
 
 def test_a_part_by_hand_and_a_part_searched():
@@ -395,8 +410,9 @@ def test_a_program_that_does_not_run_is_refused():
 def test_what_cannot_be_tuned_is_refused():
     sch = tir.Schedule(matmul())
     tiled(sch)
+    read = tir.Trace.from_json(json.dumps(sch.trace.as_json()))
     with pytest.raises(ls.TypeMismatch, match=r"a Trace cannot be tuned so\n.*space=trace"):
-        ls.tune(sch.trace)
+        ls.tune(read)
     with pytest.raises(ls.TypeMismatch, match="a int cannot be tuned so"):
         ls.tune(3)
     with pytest.raises(ls.TypeMismatch, match=r"a IRModule cannot be tuned so\n.*a function"):

@@ -218,8 +218,11 @@ A step that is refused raises a ScheduleError and changes nothing.)");
           "func", [](const PySchedule& self) { return recorded_func(self.schedule); },
           "The function that is worked on.")
       .def_prop_ro(
-          "trace", [](const PySchedule& self) { return self.schedule.trace(); },
-          "The steps so far.")
+          "trace",
+          [](const PySchedule& self) {
+            return ScheduleTrace{self.schedule.trace(), self.schedule.original()};
+          },
+          nb::for_getter(nb::sig("def trace(self) -> Trace")), "The steps so far.")
       .def_prop_ro(
           "func_working_on",
           [](const PySchedule& self) -> std::optional<std::string> {

@@ -23,6 +23,11 @@ struct PySchedule {
   PySchedule copy() { return {schedule.copy(), checks_tree, checks_dependences, detail}; }
 };
 
+/// The trace of a schedule, which knows of what program it is.
+struct ScheduleTrace : Trace {
+  Ptr<IRModule> original;
+};
+
 /// The schedule that an object of Python is; any other object is an argument that does not fit.
 inline PySchedule& schedule_of(nanobind::handle object) {
   if (!nanobind::isinstance<PySchedule>(object)) throw nanobind::next_overload();

@@ -123,6 +123,12 @@ Trace new_trace(const std::vector<PyInstruction>& instructions, const nb::dict& 
   return trace;
 }
 
+/// A trace that was made of another one, of the same program if that is known.
+nb::object with_original_of(nb::handle other, Trace made) {
+  if (!nb::isinstance<ScheduleTrace>(other)) return nb::cast(std::move(made));
+  return nb::cast(ScheduleTrace{std::move(made), nb::inst_ptr<ScheduleTrace>(other)->original});
+}
+
 void bind_instruction(nb::module_& m) {
   nb::class_<PyInstruction>(m, "Instruction", "One step of a trace.")
       .def_prop_ro(
@@ -207,6 +213,16 @@ void bind_trace(nb::module_& m) {
           nb::arg("insts") = std::vector<PyInstruction>(), nb::arg("decisions") = nb::dict(),
           nb::sig("def __init__(self, insts: typing.Sequence[Instruction] = (), decisions: "
                   "dict[Instruction, typing.Any] = ...) -> None"))
+      .def_prop_ro(
+          "original",
+          [](nb::handle self) {
+            return nb::isinstance<ScheduleTrace>(self)
+                       ? to_python(nb::inst_ptr<ScheduleTrace>(self)->original)
+                       : nb::none();
+          },
+          nb::for_getter(nb::sig("def original(self) -> IRModule | None")),
+          "The program before the first step, of a trace that was taken from a schedule; else "
+          "None.")
       .def_prop_ro("insts", instructions_of, nb::sig("def insts(self) -> list[Instruction]"),
                    "The steps, in their order.")
       .def_prop_ro("decisions", decisions_of,
@@ -295,14 +311,22 @@ decision_provider
             return nb::module_::import_("loopsmith.display").attr("code_html")(self.text());
           },
           nb::sig("def _repr_html_(self) -> str"))
-      .def("simplified", &Trace::simplified, nb::arg("remove_postproc") = false,
-           "Return the trace without queries whose results are not used.")
+      .def(
+          "simplified",
+          [](nb::handle self, bool remove_postproc) {
+            const auto& trace = nb::cast<const Trace&>(self);
+            return with_original_of(self, trace.simplified(remove_postproc));
+          },
+          nb::arg("remove_postproc") = false,
+          nb::sig("def simplified(self, remove_postproc: bool = False) -> Trace"),
+          "Return the trace without queries whose results are not used.")
       .def(
           "with_decision",
-          [](const Trace& self, nb::handle inst, const nb::object& decision, bool remove_postproc) {
-            const std::size_t step = number_of(self, inst);
-            return self.with_decision(step, decision_of(*self.steps()[step].primitive, decision),
-                                      remove_postproc);
+          [](nb::handle self, nb::handle inst, const nb::object& decision, bool remove_postproc) {
+            const auto& trace = nb::cast<const Trace&>(self);
+            const std::size_t step = number_of(trace, inst);
+            const Argument decided = decision_of(*trace.steps()[step].primitive, decision);
+            return with_original_of(self, trace.with_decision(step, decided, remove_postproc));
           },
           nb::arg("inst"), nb::arg("decision"), nb::arg("remove_postproc") = false,
           nb::sig("def with_decision(self, inst: Instruction | int, decision: typing.Any, "
@@ -321,6 +345,8 @@ decision_provider
       .def("__len__", [](const Trace& self) { return self.steps().size(); })
       .def("__str__", &Trace::text)
       .def("__repr__", &Trace::text);
+  nb::class_<ScheduleTrace, Trace>(m, "ScheduleTrace",
+                                   "The trace of a schedule, which knows of what program it is.");
 }
 
 }  // namespace loopsmith::python

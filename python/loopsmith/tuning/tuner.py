@@ -36,7 +36,7 @@ from .trial_log import TrialLog
 from .tune_sizes import sizes_task
 from .worker import Job
 
-Tunable = Union[PrimFunc, IRModule, Schedule, TeSchedule, Sequence[Any]]
+Tunable = Union[PrimFunc, IRModule, Schedule, Trace, TeSchedule, Sequence[Any]]
 
 
 @explained
@@ -77,8 +77,8 @@ def tune(
     ----------
     x
         A function; tensors that are to be a function's parameters; a schedule with samples, whose
-        decisions are searched; a schedule of tensor expressions; or a module, whose functions
-        share the trials: more go where they gain more.
+        decisions are searched, or its trace; a schedule of tensor expressions; or a module, whose
+        functions share the trials: more go where they gain more.
     target
         What code is generated for; it must run here.
     space
@@ -272,17 +272,18 @@ def _spaces(
     start = None
     if isinstance(x, TeSchedule):
         x = x.to_tir()
-    if isinstance(x, Schedule):
-        start = x.trace if len(x.trace) else None
-        functions = list(x.original.functions)
-        if len(functions) != 1:
+    if isinstance(x, (Schedule, Trace)):
+        trace = x.trace if isinstance(x, Schedule) else x
+        if trace.original is None:
+            _fail_kind(x, "take it from a schedule: sch.trace; or pass tune(func, space=trace)")
+        if len(trace.original.functions) != 1:
             _fail_kind(x, "tune a schedule of one function")
-        x = functions[0]
+        start = trace if len(trace) else None
+        x = trace.original.functions[0]
     if not isinstance(x, PrimFunc):
         _fail_kind(
             x,
-            "pass a PrimFunc, an IRModule, a Schedule or a list of tensors; "
-            "for a trace, tune(func, space=trace)",
+            "pass a PrimFunc, an IRModule, a Schedule, its trace or a list of tensors",
         )
     if isinstance(space, Trace):
         if start is not None:

@@ -19,7 +19,9 @@ struct CellAllocator {
   template <class U>
   CellAllocator(const CellAllocator<U>&) {}  // NOLINT: as an allocator converts.
   T* allocate(std::size_t count) { return static_cast<T*>(take_cell(count * sizeof(T))); }
-  void deallocate(T* memory, std::size_t count) noexcept { give_cell(memory, count * sizeof(T)); }
+  void deallocate(T* memory, std::size_t count) noexcept {
+    give_cell(static_cast<void*>(memory), count * sizeof(T));
+  }
   bool operator==(const CellAllocator&) const = default;
 };
 

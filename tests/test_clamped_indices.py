@@ -56,6 +56,34 @@ def test_rows_of_a_clamped_stencil_are_computed_where_they_are_read(n: int | Non
         np.testing.assert_allclose(found, blurred(image), rtol=1e-5)
 
 
+@pytest.mark.parametrize("rows", [16, 11, None])
+def test_rings_keep_the_rows_of_a_clamped_stencil(rows: int | None) -> None:
+    sch = blur(33)
+    y, _ = sch.get_loops("B")
+    if rows is None:
+        sch.compute_at("tmp", y)
+        sch.rolling_buffer("tmp", 0)
+    else:
+        tile, row = sch.split(y, [None, rows])
+        sch.compute_at("tmp", row)
+        sch.store_at("tmp", tile)
+        sch.parallel(tile)
+    assert "tmp = T.alloc_buffer((3, 33))" in sch.func.script()
+    assert sch.verify()
+    image = np.random.default_rng(0).random((33, 33), "float32")
+    found = np.zeros_like(image)
+    ls.build(sch)(image, found)
+    np.testing.assert_allclose(found, blurred(image), rtol=1e-5)
+
+
+def test_rings_of_clamped_rows_ask_for_constant_sizes() -> None:
+    sch = blur(None)
+    tile, row = sch.split(sch.get_loops("B")[0], [None, 16])
+    sch.compute_at("tmp", row)
+    with pytest.raises(ls.ScheduleError, match="store_at: results may change: the instances of"):
+        sch.store_at("tmp", tile)
+
+
 def test_tiles_of_a_clamped_stencil_compute_their_rows() -> None:
     sch = blur(32)
     tile, _ = sch.split(sch.get_loops("B")[0], [None, 8])

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "loopsmith/ir/operators.h"
-#include "loopsmith/ir/walk.h"
 
 namespace loopsmith {
 namespace {

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "loopsmith/ir/structural.h"
-#include "loopsmith/ir/walk.h"
 
 namespace loopsmith {
 namespace {

@@ -32,13 +32,35 @@ bool has_memory_of(const std::vector<Ptr<BufferRegion>>& regions, const Buffer& 
       regions, [&](const auto& region) { return region->buffer->data.same_as(buffer.data); });
 }
 
-std::vector<const Object*> memory_read_by_init(const Block& block) {
-  std::vector<const Object*> found;
-  if (!block.init) return found;
-  pre_order_visit(block.init, [&](const Ref& ref) {
+void add_memory_read_by(const Ref& node, std::vector<const Object*>& found) {
+  pre_order_visit(node, [&](const Ref& ref) {
     if (const auto* load = ref.as<BufferLoad>()) found.push_back(load->buffer->data.get());
     return !ref.is<Buffer>();
   });
+}
+
+std::vector<const Object*> memory_read_by_init(const Block& block) {
+  std::vector<const Object*> found;
+  if (block.init) add_memory_read_by(block.init, found);
+  return found;
+}
+
+/// The memory by which a block of one store inside a loop finds out whether it runs, how often, and
+/// what it stores to.
+std::vector<const Object*> memory_read_by_place(const Schedule& schedule, BlockRV handle,
+                                                std::span<const LoopRV> loops) {
+  std::vector<const Object*> found;
+  const auto add = [&](const Expr& expr) { add_memory_read_by(expr, found); };
+  const BlockRealize& realize = schedule.realize(handle);
+  std::ranges::for_each(realize.iter_values, add);
+  add(realize.predicate);
+  for (const LoopRV each : loops) {
+    const For& loop = schedule.get(each);
+    for (const Expr& bound : {loop.min, loop.extent, loop.step}) add(bound);
+  }
+  if (const auto* store = realize.block->body.as<BufferStore>()) {
+    std::ranges::for_each(store->indices, add);
+  }
   return found;
 }
 
@@ -302,6 +324,14 @@ bool fills_before_loop(const Schedule& schedule, BlockRV handle, LoopRV loop,
   if (uses.has_jumps && holds_jumps(schedule.get(loop).body)) return false;
   if (!kinds_of(schedule, handle, uses).is_complete()) return false;
   const Block& block = schedule.get(handle);
+  const auto loops = loops_around(schedule, own);
+  const auto inputs = memory_read_by_place(
+      schedule, handle, std::span(std::ranges::find(loops, loop), loops.end()));
+  const bool changes_place = std::ranges::any_of(uses.all, [&](const BufferAccess& use) {
+    return use.is_write && is_inside(schedule, use.place, nest) &&
+           std::ranges::find(inputs, use.buffer->data.get()) != inputs.end();
+  });
+  if (changes_place) return false;
   const bool is_alone = std::ranges::none_of(uses.all, [&](const BufferAccess& use) {
     return use.place.node != own && is_inside(schedule, use.place, nest) &&
            has_memory_of(block.writes, *use.buffer);

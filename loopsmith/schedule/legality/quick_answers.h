@@ -132,12 +132,15 @@ bool starts_before_loop(const Schedule& schedule, BlockRV block, LoopRV loop,
 /// May a block that stores a constant where a condition does not hold fill in the constant before a
 /// loop around it?
 ///
-/// Lemma. Let the block be a complete one, let nothing else inside the loop use what it writes, or
-/// each iteration read there only what it wrote itself; and let no `break`, `continue` or `return`
-/// stand there. Then an execution of the loop runs to its end, and no statement writes those
-/// elements but the block, each in one instance, however often that runs. Where its condition
-/// holds, the block still writes the element at each of these times, so before each read; where it
-/// does not, it wrote the constant before each read, which is there now from the beginning.
+/// Lemma. Let the block be a complete one of one store, let nothing else inside the loop use what
+/// it writes, or each iteration read there only what it wrote itself; let no `break`, `continue` or
+/// `return` stand there; and let nothing there write memory that its indices, axes or predicate
+/// read, or the bounds of the loops up to it. Then an execution of the loop runs to its end, the
+/// instances of the block are the same before it as inside, with the same elements, and no
+/// statement writes those but the block, each in one instance, however often that runs. Where its
+/// condition holds, the block still writes the element at each of these times, so before each read;
+/// where it does not, it wrote the constant before each read, which is there now from the
+/// beginning.
 bool fills_before_loop(const Schedule& schedule, BlockRV block, LoopRV loop,
                        const ScopeAccesses& uses);
 

@@ -164,6 +164,36 @@ TEST(decompose_padding, fills_before_no_windows_that_others_see) {
   EXPECT_TRUE(refused("vi // 2", "Y[vo * 2 + vj]").starts_with(change));
 }
 
+TEST(decompose_padding, refuses_elements_that_the_loop_still_decides) {
+  // The block before it writes, in the same loop, by what it finds its elements, whether it runs,
+  // its axes, or how often.
+  const auto refused = [](std::string_view loop, std::string_view axis, std::string_view where,
+                          std::string_view element) {
+    Schedule sch(program(R"(Z: T.Buffer((4,), "int32"), Y: T.Buffer((4, 4), "int32"))",
+                         fmt::format(R"(
+for i in range(4):
+    with T.block("Z"):
+        vi = T.axis.spatial(4, i)
+        Z[vi] = vi + 1
+    for j in range({}):
+        with T.block("Y"):
+            vi = T.axis.spatial(4, {})
+            vj = T.axis.spatial(4, j)
+            T.where({})
+            Y[{}, vj] = T.if_then_else(vj < 3, vj, 0)
+)",
+                                     loop, axis, where, element)));
+    const auto y = get_block(sch, "Y");
+    return error_of([&] { decompose_padding(sch, y, get_loops(sch, y)[0]); });
+  };
+  EXPECT_EQ(refused("4", "i", "i < 4", "vi"), "");
+  const std::string refusal = "step_keeps_results: decompose_padding: results ";
+  EXPECT_TRUE(refused("4", "i", "i < 4", "Z[vi] % 4").starts_with(refusal));
+  EXPECT_TRUE(refused("4", "i", "Z[i] < 3", "vi").starts_with(refusal));
+  EXPECT_TRUE(refused("4", "Z[i] % 4", "i < 4", "vi").starts_with(refusal));
+  EXPECT_TRUE(refused("Z[i] % 4", "i", "i < 4", "vi").starts_with(refusal));
+}
+
 TEST(decompose_padding, refuses_what_does_not_pad) {
   const auto refused = [](std::string_view value) {
     Schedule sch(program(parameters, fmt::format(R"(

@@ -108,6 +108,8 @@ class ProgramWriter {
   // ---- Expressions (random_expressions.cc) ----
 
   std::string condition(const std::vector<Index>& loops, bool keeps_least);
+  /// The condition of a block: on loops, or, at times, on what memory holds.
+  std::string predicate(bool has_init);
   /// An index into a dimension; nullopt where none was found that stays in bounds.
   std::optional<Index> index_for(const Size& size, const std::vector<Index>& from);
   /// An index that is read from a parameter.

@@ -70,9 +70,13 @@ void ProgramWriter::block() {
                      axis.kind == AxisKind::spatial ? "spatial" : "reduce", domain_of(axis),
                      axis.name));
   }
-  if (has_condition)
-    line(fmt::format("T.where({})", condition(loops_, has_init && draw_.chance(70))));
+  if (has_condition) line(fmt::format("T.where({})", predicate(has_init)));
   body_ += rest;
+}
+
+std::string ProgramWriter::predicate(bool has_init) {
+  if (draw_.chance(8)) return fmt::format("{} < {}", load(loops_, type_), literal(type_, 2));
+  return condition(loops_, has_init && draw_.chance(70));
 }
 
 std::vector<Axis> ProgramWriter::draw_axes() {
@@ -96,6 +100,9 @@ std::vector<Axis> ProgramWriter::draw_axes() {
       const Index& inner = loops_[++i];
       axis.name = fmt::format("{} * {} + {}", loop.text, inner.high + 1, inner.text);
       axis.value.high = (loop.high + 1) * (inner.high + 1) - 1;
+    } else if (is_number && loop.low == 0 && !is_tame_ && draw_.chance(2)) {
+      const auto gathered = gathered_index({loop.high + 1}, loops_);
+      if (gathered) axis.name = gathered->text;
     }
     axes.push_back(axis);
   }

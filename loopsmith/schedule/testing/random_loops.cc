@@ -169,10 +169,12 @@ void ProgramWriter::open_loop() {
   const Size size = draw_size();
   Index index{name, 0, size.value - 1, size.symbol};
   std::string range = extent(size);
+  std::optional<Index> range_in_memory;
   if (size.symbol.empty()) {
     // Others, whose bounds the variable of this one may be read in.
     const bool has_outer = !loops_.empty() && loops_.back().symbol.empty();
-    switch (draw_.weighted<int>({{0, 60}, {1, 5}, {2, 4}, {3, 3}, {4, 3}, {5, 3}, {6, 3}})) {
+    switch (
+        draw_.weighted<int>({{0, 60}, {1, 5}, {2, 4}, {3, 3}, {4, 3}, {5, 3}, {6, 3}, {7, 1}})) {
       case 1:
         index.low = draw_.between(1, 2);
         range = fmt::format("{}, {}", index.low, size.value);
@@ -193,11 +195,18 @@ void ProgramWriter::open_loop() {
         range = "1";
         index.high = 0;
         break;
+      case 7:
+        if (!is_tame_) range_in_memory = gathered_index(size, loops_);
+        break;
       default: break;
     }
     index.high = std::max(index.high, index.low);
   }
-  index.range = range;
+  if (range_in_memory) {
+    range = range_in_memory->text;
+  } else {
+    index.range = range;
+  }
   line(fmt::format("for {} in range({}):", name, range));
   ++indent_;
   loops_.push_back(index);

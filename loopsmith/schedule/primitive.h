@@ -54,8 +54,10 @@ struct PrimitiveDefinition {
   std::span<const Condition* const> conditions = {};
   std::size_t required = 1;
   bool pure = false;
-  /// Concurrent loops are checked again on the program after the step.
-  bool moves_accesses = false;
+  /// Each iteration of a loop accesses what it did before the step, in the order that it did. Where
+  /// that is not said, loops that run their iterations concurrently are checked again after it;
+  /// else those alone that need partial results.
+  bool keeps_accesses = false;
   /// Checks every condition; changes nothing. The handles among the arguments are alive and the
   /// schedule's own. A plan with a member `reordered_reduction`, an optional Argument, says there
   /// which reduction it combines in another order.
@@ -92,7 +94,7 @@ class Primitive : public PrimitiveBase {
  public:
   constexpr explicit Primitive(const PrimitiveDefinition<Arguments, Plan, Made>& definition)
       : PrimitiveBase(definition.name, definition.past, definition.doc, definition.conditions,
-                      definition.required, definition.pure, definition.moves_accesses),
+                      definition.required, definition.pure, definition.keeps_accesses),
         plan_(definition.plan),
         commit_(definition.commit),
         index_count_(definition.index_count) {}

@@ -58,18 +58,18 @@ class PrimitiveBase {
   std::span<const Condition* const> conditions;
   std::size_t required;  ///< How many parameters have no default; they come first.
   bool pure;             ///< Changes nothing: a query, or a choice.
-  bool moves_accesses;   ///< Changes which iterations access which elements.
+  bool keeps_accesses;   ///< Iterations access what they did, in the order that they did.
 
   constexpr PrimitiveBase(std::string_view name, std::string_view past, std::string_view doc,
                           std::span<const Condition* const> conditions, std::size_t required,
-                          bool pure, bool moves_accesses)
+                          bool pure, bool keeps_accesses)
       : name(name),
         past(past.empty() ? name : past),
         doc(doc),
         conditions(conditions),
         required(required),
         pure(pure),
-        moves_accesses(moves_accesses) {}
+        keeps_accesses(keeps_accesses) {}
 
   virtual std::vector<ParameterInfo> parameters() const = 0;
   /// How Python writes the type of the result.

@@ -106,7 +106,8 @@ Planned<Plan> Primitive<Arguments, Plan, Made>::plan_alive(const Schedule& sched
     }
     const auto asked = preservation_of(*plan);
     const bool asks_law = asked && (!asked->is_proved || schedule.verifies_quick_answers());
-    const bool runs_concurrently = moves_accesses && schedule.has_concurrent_loops();
+    const bool runs_concurrently = !pure && schedule.has_concurrent_loops() &&
+                                   (!keeps_accesses || has_partial_results(schedule));
     const bool may_change_inits =
         schedule.has_empty_reductions() &&
         std::ranges::find(conditions, &step_keeps_results) != conditions.end();

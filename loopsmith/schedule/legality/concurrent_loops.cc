@@ -15,6 +15,7 @@
 #include "loopsmith/schedule/primitives/fuse.h"
 #include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
+#include "loopsmith/schedule/primitives/version_loop.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/changed_accesses.h"
 #include "loopsmith/schedule/queries/changed_nests.h"
@@ -75,22 +76,32 @@ bool may_have_parts(const Schedule& before, const Schedule& after, LoopRV loop) 
          (how == Concurrency::in_block_threads && has_reduction_over(after, loop));
 }
 
+/// True when the last step, which led from `before` to `after`, keeps what each iteration of a loop
+/// accesses.
+bool keeps_accesses(const Schedule& before, const Schedule& after) {
+  return after.steps().size() == before.steps().size() + 1 &&
+         after.steps().back().primitive->keeps_accesses;
+}
+
 /// Does the last step, which led from `before` to `after`, leave it to each iteration of a
 /// concurrent loop, one from before it, what it accesses?
 ///
-/// Lemma. `fuse` runs all instances in the order that they had; `reorder` of loops inside runs
-/// those of an iteration in another, in which each access finds what it found.
-/// `decompose_reduction` before a loop inside of this one takes inits to an earlier place of the
-/// same iteration, from where each access in it finds what it found. So two iterations conflict
-/// after the step if they did before, and what one of them has for itself stays so. Where they
-/// reduce, and are combined by partial results, these depend on the loops and blocks inside, and
-/// are asked for again.
+/// Lemma. Most primitives say of themselves that they keep what each iteration accesses. `fuse`
+/// runs all instances in the order that they had; `reorder` of loops inside runs those of an
+/// iteration in another, in which each access finds what it found. `decompose_reduction` before a
+/// loop inside of this one takes inits to an earlier place of the same iteration, from where each
+/// access in it finds what it found. `version_loop` runs one of two copies of a nest. So two
+/// iterations conflict after the step if they did before, and what one of them has for itself stays
+/// so. Where they reduce, and are combined by partial results, these depend on the loops and blocks
+/// inside, and are asked for again.
 bool leaves_iterations(const Schedule& before, const Schedule& after, LoopRV loop) {
   if (after.steps().size() != before.steps().size() + 1) return false;  // No step as yet.
   if (may_have_parts(before, after, loop)) return false;
+  if (keeps_accesses(before, after)) return true;
   const Step& step = after.steps().back();
   if (step.primitive->name == fuse.name) return has_fixed_extents(before, step);
   if (step.primitive->name == reorder.name) return is_proved_inside(before, step, loop);
+  if (step.primitive->name == version_loop.name) return true;
   if (step.primitive->name != decompose_reduction.name) return false;
   const BlockRV block = *step.arguments[0].as<BlockRV>();
   const LoopRV inner = *step.arguments[1].as<LoopRV>();
@@ -266,6 +277,15 @@ bool has_reduction_over(const Schedule& schedule, LoopRV loop) {
   });
 }
 
+bool has_partial_results(const Schedule& schedule) {
+  bool found = false;
+  each_concurrent_loop(schedule, nullptr, [&](LoopRV loop) {
+    found = may_have_parts(schedule, schedule, loop);
+    return !found;
+  });
+  return found;
+}
+
 std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedule& after,
                                             std::optional<LoopRV> enclosed) {
   std::optional<Refusal> refusal;
@@ -291,6 +311,8 @@ std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedu
   });
   each_concurrent_loop(after, &before, [&](LoopRV loop) {
     const bool is_old = std::ranges::find(old, loop.index) != old.end();
+    // Loops that such a step makes concurrent answer for themselves.
+    if (!is_old && keeps_accesses(before, after)) return true;
     const bool is_beside =
         is_old && enclosed && block_leaves_iterations(before, after, loop, *enclosed);
     for (ConflictOf* conflict_of : {sharing_conflict_of, order_conflict_of}) {
@@ -313,8 +335,14 @@ std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedu
           after.known_facts().set_independent_iterations(loop, true);
           continue;
         }
-        check(!is_answered, "quick_answers", "iterations of loop {} conflict anew",
-              after.get(loop).loop_var->name);
+        if (is_answered) {
+          // The exact check need not know what the lemmas do; but it must not know better.
+          check(!conflict->change->is_known, "quick_answers", "iterations of loop {} conflict anew",
+                after.get(loop).loop_var->name);
+          after.known_facts().set_independent_iterations(
+              loop, before.known_facts().has_independent_iterations(loop));
+          continue;
+        }
         refusal = std::move(conflict);
       }
       if (refusal) return false;

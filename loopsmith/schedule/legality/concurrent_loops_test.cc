@@ -332,10 +332,15 @@ for i in range(2):
                 C[()] = B[0, 0, 0]
             C[()] = C[()] + B[0, vk, vk % 2]
 )"));
-  const LoopRV k = get_loop(sch, "k");
-  parallel(sch, k);
+  const LoopRV i = get_loop(sch, "i"), k = get_loop(sch, "k");
   // Of a skewed loop it is not known that the reduction runs each instance once.
-  skew(sch, get_loop(sch, "i"), k);
+  Schedule parallel_first = sch.snapshot();
+  parallel(parallel_first, k);
+  EXPECT_TRUE(error_of([&] {
+                skew(parallel_first, i, k);
+              }).starts_with("step_keeps_results: skew: results may change"));
+  skew(sch, i, k);
+  parallel(sch, k, true);
   EXPECT_EQ(error_of([&] { write_at(sch, k, get_block(sch, "C"), 0, "global"); }).substr(0, 51),
             "step_keeps_results: write_at: results would change:");
 }

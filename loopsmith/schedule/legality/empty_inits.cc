@@ -213,6 +213,36 @@ bool are_alike(const std::optional<GivenInit>& a, const std::optional<GivenInit>
   return are_same(a->conditions, b->conditions) && are_same(a->extents, b->extents);
 }
 
+/// Of a block whose place others have taken, each for a part of its instances: the loop before
+/// which its init is given no more where there is nothing to reduce.
+std::optional<std::string> loop_started_no_more(const Schedule& before, const Schedule& after,
+                                                BlockRV block) {
+  const auto old = given_init(before, block);
+  if (!old || old->is_never) return {};
+  const std::vector<Ptr<BufferRegion>>& writes = before.get(block).writes;
+  std::vector<BlockRV> known;
+  each_changed_node(before, nullptr, [&](NodeId node) {
+    if (before.as<BlockRealize>(node)) known.push_back(before.block_at(node));
+    return true;
+  });
+  bool is_lost = false;
+  each_changed_node(after, &before, [&](NodeId node) {
+    if (!after.at(node).may_be_empty) return true;
+    const BlockRV part = after.block_at(node);
+    const Block& body = after.get(part);
+    const bool is_new = std::ranges::find(known, part) == known.end();
+    const bool is_part =
+        is_new && body.init && std::ranges::any_of(body.writes, [&](const auto& region) {
+          return std::ranges::any_of(writes, [&](const auto& other) {
+            return other->buffer->data.same_as(region->buffer->data);
+          });
+        });
+    is_lost = is_part && !never_runs(after, part) && !given_init(after, part);
+    return !is_lost;
+  });
+  return is_lost ? std::optional(old->loop) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Refusal> refuse_changed_inits(const Schedule& before, const Schedule& after) {
@@ -222,7 +252,12 @@ std::optional<Refusal> refuse_changed_inits(const Schedule& before, const Schedu
     const BlockRV block = before.block_at(node);
     // Of a block that is gone the init is up to what took its place, of one with other domains,
     // too, if it runs.
-    if (after.refuse(block)) return true;
+    if (after.refuse(block)) {
+      const auto loop = loop_started_no_more(before, after, block);
+      if (loop)
+        refusal = changed_results(empty_reductions_start, {Argument(*loop), Argument(block)});
+      return !loop;
+    }
     const bool is_still_empty = after.at(after.node(block)).may_be_empty;
     const auto old = given_init(before, block);
     const auto now = is_still_empty ? given_init(after, block) : std::nullopt;

@@ -325,8 +325,8 @@ bool fills_before_loop(const Schedule& schedule, BlockRV handle, LoopRV loop,
   if (!kinds_of(schedule, handle, uses).is_complete()) return false;
   const Block& block = schedule.get(handle);
   const auto loops = loops_around(schedule, own);
-  const auto inputs = memory_read_by_place(
-      schedule, handle, std::span(std::ranges::find(loops, loop), loops.end()));
+  const auto inputs = memory_read_by_place(schedule, handle,
+                                           std::span(std::ranges::find(loops, loop), loops.end()));
   const bool changes_place = std::ranges::any_of(uses.all, [&](const BufferAccess& use) {
     return use.is_write && is_inside(schedule, use.place, nest) &&
            std::ranges::find(inputs, use.buffer->data.get()) != inputs.end();

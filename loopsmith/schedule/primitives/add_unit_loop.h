@@ -29,6 +29,7 @@ inline constexpr Primitive add_unit_loop(PrimitiveDefinition{
     .name = "add_unit_loop",
     .doc = "Puts a loop of one iteration around a block or a loop.",
     .conditions = add_unit_loop_conditions,
+    .keeps_accesses = true,
     .plan = plan_add_unit_loop,
     .commit = commit_add_unit_loop,
 });

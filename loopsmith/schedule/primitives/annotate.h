@@ -47,6 +47,7 @@ inline constexpr Primitive annotate(PrimitiveDefinition{
     .past = "annotated",
     .doc = "Puts a note on a block or a loop; one that is there already stays.",
     .required = 3,
+    .keeps_accesses = true,
     .plan = plan_annotate,
     .commit = commit_annotate,
 });
@@ -57,6 +58,7 @@ inline constexpr Primitive unannotate(PrimitiveDefinition{
     .doc = "Takes a note from a block or a loop.",
     .conditions = unannotate_conditions,
     .required = 2,
+    .keeps_accesses = true,
     .plan = plan_unannotate,
     .commit = commit_annotate,
 });

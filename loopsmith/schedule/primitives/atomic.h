@@ -23,6 +23,7 @@ inline constexpr Primitive atomic(PrimitiveDefinition{
     .doc = "Runs the iterations of a loop on several threads, which update the elements that they "
            "have in common atomically, without copies of their own.",
     .conditions = atomic_conditions,
+    .keeps_accesses = true,
     .plan = plan_atomic,
     .commit = commit_loop_kind,
 });

@@ -102,6 +102,7 @@ inline constexpr Primitive storage_align(PrimitiveDefinition{
     .doc = "Lets the stride of a dimension be `offset` modulo `factor`, to spread it over banks.",
     .conditions = storage_align_conditions,
     .required = 5,
+    .keeps_accesses = true,
     .plan = plan_storage_align,
     .commit = commit_storage_align,
 });
@@ -111,6 +112,7 @@ inline constexpr Primitive unsafe_hide_buffer_access(PrimitiveDefinition{
     .doc = "Takes buffers from what a block declares; later steps do not see these accesses.",
     .conditions = hide_access_conditions,
     .required = 3,
+    .keeps_accesses = true,
     .plan = plan_hide_access,
     .commit = commit_hide_access,
 });
@@ -120,6 +122,7 @@ inline constexpr Primitive annotate_buffer_access(PrimitiveDefinition{
     .doc = "Declares another region for a buffer of a block.",
     .conditions = annotate_access_conditions,
     .required = 4,
+    .keeps_accesses = true,
     .plan = plan_annotate_access,
     .commit = commit_annotate_access,
 });

@@ -38,7 +38,6 @@ inline constexpr Primitive blockize(PrimitiveDefinition{
     .past = "blockized",
     .doc = "Makes a block of a loop and what is inside, or of blocks that follow each other.",
     .conditions = blockize_conditions,
-    .moves_accesses = true,
     .plan = plan_blockize,
     .commit = commit_blockize,
 });

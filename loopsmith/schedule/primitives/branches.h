@@ -74,7 +74,6 @@ inline constexpr Primitive sink_if(PrimitiveDefinition{
     .past = "moved out of its `if`",
     .doc = "Moves the `if` around a loop into it; loops of both branches become one.",
     .conditions = sink_if_conditions,
-    .moves_accesses = true,
     .plan = plan_sink_if,
     .commit = commit_sink_if,
 });
@@ -84,7 +83,6 @@ inline constexpr Primitive hoist_if(PrimitiveDefinition{
     .past = "moved into its `if`",
     .doc = "Moves an `if` out of the loop that holds it (loop unswitching).",
     .conditions = hoist_if_conditions,
-    .moves_accesses = true,
     .plan = plan_hoist_if,
     .commit = commit_hoist_if,
 });

@@ -73,7 +73,6 @@ inline constexpr Primitive cache_expression(PrimitiveDefinition{
            "values.",
     .conditions = cache_expression_conditions,
     .required = 4,
-    .moves_accesses = true,
     .plan = plan_cache_expression,
     .commit = commit_cache_expression,
     .index_count = axis_count<CacheExpressionArguments>,

@@ -53,7 +53,6 @@ inline constexpr Primitive cache_index(PrimitiveDefinition{
            "look them up.",
     .conditions = cache_index_conditions,
     .required = 2,
-    .moves_accesses = true,
     .plan = plan_cache_index,
     .commit = commit_cache_index,
 });

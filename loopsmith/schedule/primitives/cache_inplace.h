@@ -52,7 +52,6 @@ inline constexpr Primitive cache_inplace(PrimitiveDefinition{
            "copies it back.",
     .conditions = cache_inplace_conditions,
     .required = 3,
-    .moves_accesses = true,
     .plan = plan_cache_inplace,
     .commit = commit_cache_inplace,
 });

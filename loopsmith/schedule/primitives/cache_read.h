@@ -55,7 +55,6 @@ inline constexpr Primitive cache_read(PrimitiveDefinition{
            "read the copy.",
     .conditions = cache_read_conditions,
     .required = 3,
-    .moves_accesses = true,
     .plan = plan_cache_read,
     .commit = commit_cache_read,
 });

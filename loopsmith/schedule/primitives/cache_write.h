@@ -60,7 +60,6 @@ inline constexpr Primitive cache_write(PrimitiveDefinition{
     .doc = "Lets a block write into another memory, and makes a block that copies the result back.",
     .conditions = cache_write_conditions,
     .required = 3,
-    .moves_accesses = true,
     .plan = plan_cache_write,
     .commit = commit_cache_write,
 });

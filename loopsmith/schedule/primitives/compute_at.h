@@ -62,7 +62,6 @@ inline constexpr Primitive compute_at(PrimitiveDefinition{
     .doc = "Moves a block into a loop of its consumers: each iteration computes what it reads.",
     .conditions = compute_at_conditions,
     .required = 2,
-    .moves_accesses = true,
     .plan = plan_compute_at,
     .commit = commit_compute_at,
 });

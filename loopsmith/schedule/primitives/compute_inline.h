@@ -41,7 +41,6 @@ inline constexpr Primitive compute_inline(PrimitiveDefinition{
     .past = "inlined",
     .doc = "Computes what a block stores where it is read, and takes the block away.",
     .conditions = compute_inline_conditions,
-    .moves_accesses = true,
     .plan = plan_compute_inline,
     .commit = commit_compute_inline,
 });

@@ -90,7 +90,6 @@ inline constexpr Primitive read_at(PrimitiveDefinition{
            "the blocks inside the loop read the copy.",
     .conditions = read_at_conditions,
     .required = 4,
-    .moves_accesses = true,
     .plan = plan_read_at,
     .commit = commit_copy_at,
 });
@@ -101,7 +100,6 @@ inline constexpr Primitive write_at(PrimitiveDefinition{
            "loop that copies the result back.",
     .conditions = write_at_conditions,
     .required = 4,
-    .moves_accesses = true,
     .plan = plan_write_at,
     .commit = commit_copy_at,
 });

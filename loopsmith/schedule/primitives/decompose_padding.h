@@ -57,7 +57,6 @@ inline constexpr Primitive decompose_padding(PrimitiveDefinition{
            "is in bounds.",
     .conditions = decompose_padding_conditions,
     .required = 2,
-    .moves_accesses = true,
     .plan = plan_decompose_padding,
     .commit = commit_decompose_padding,
 });

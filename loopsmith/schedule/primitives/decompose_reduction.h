@@ -48,7 +48,6 @@ inline constexpr Primitive decompose_reduction(PrimitiveDefinition{
     .doc = "Puts the init of a reduction into a block of its own, before a loop.",
     .conditions = decompose_reduction_conditions,
     .required = 2,
-    .moves_accesses = true,
     .plan = plan_decompose_reduction,
     .commit = commit_decompose_reduction,
 });

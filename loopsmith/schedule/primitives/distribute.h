@@ -48,7 +48,6 @@ inline constexpr Primitive distribute(PrimitiveDefinition{
     .doc = "Gives the statements in a loop loops of their own, wherever dependences allow to cut "
            "between them (loop fission).",
     .conditions = distribute_conditions,
-    .moves_accesses = true,
     .plan = plan_distribute,
     .commit = commit_distribute,
 });

@@ -18,6 +18,7 @@ inline constexpr Primitive enter_postproc(PrimitiveDefinition{
     .name = "enter_postproc",
     .doc = "Marks where a trace ends that is to be searched; what follows only finishes it.",
     .required = 0,
+    .keeps_accesses = true,
     .plan = plan_enter_postproc,
     .commit = commit_enter_postproc,
 });

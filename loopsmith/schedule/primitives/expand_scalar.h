@@ -52,7 +52,6 @@ inline constexpr Primitive expand_scalar(PrimitiveDefinition{
            "place kept apart in time, `distribute` may then run apart.",
     .conditions = expand_scalar_conditions,
     .required = 2,
-    .moves_accesses = true,
     .plan = plan_expand_scalar,
     .commit = commit_expand_scalar,
 });

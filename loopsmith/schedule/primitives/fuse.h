@@ -65,7 +65,6 @@ inline constexpr Primitive fuse(PrimitiveDefinition{
     .doc = "Makes one loop of nested ones. Of bounds that read an outer loop the new loop goes "
            "through all values, and a guard leaves out what the old loops did.",
     .conditions = fuse_conditions,
-    .moves_accesses = true,
     .plan = plan_fuse,
     .commit = commit_fuse,
 });

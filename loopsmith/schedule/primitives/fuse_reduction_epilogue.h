@@ -53,7 +53,6 @@ inline constexpr Primitive fuse_reduction_epilogue(PrimitiveDefinition{
     .doc = "Lets a reduction start from what its epilogue combines its results with.",
     .conditions = fuse_reduction_epilogue_conditions,
     .required = 2,
-    .moves_accesses = true,
     .plan = plan_fuse_reduction_epilogue,
     .commit = commit_fuse_reduction_epilogue,
 });

@@ -59,7 +59,6 @@ inline constexpr Primitive hoist_factor(PrimitiveDefinition{
     .doc = "Multiplies or divides a sum by the factor that all of its terms have, in place of each "
            "term.",
     .conditions = hoist_factor_conditions,
-    .moves_accesses = true,
     .plan = plan_hoist_factor,
     .commit = commit_hoist_factor,
 });

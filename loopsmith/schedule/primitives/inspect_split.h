@@ -94,6 +94,7 @@ inline constexpr Primitive inspect_split(PrimitiveDefinition{
            "iterations, which are counted before the loop runs. Parallelize the loop first to have "
            "the parts run concurrently.",
     .conditions = inspect_split_conditions,
+    .keeps_accesses = true,
     .plan = plan_inspect_split,
     .commit = commit_inspect_split,
 });

@@ -104,6 +104,7 @@ inline constexpr Primitive parallel(PrimitiveDefinition{
     .name = "parallel",
     .doc = "Runs the iterations of a loop on several threads.",
     .conditions = parallel_conditions,
+    .keeps_accesses = true,
     .plan = plan_parallel,
     .commit = commit_loop_kind,
 });
@@ -113,6 +114,7 @@ inline constexpr Primitive vectorize(PrimitiveDefinition{
     .past = "vectorized",
     .doc = "Runs the iterations of a loop in the lanes of vectors.",
     .conditions = loop_kind_conditions,
+    .keeps_accesses = true,
     .plan = plan_vectorize,
     .commit = commit_loop_kind,
 });
@@ -121,6 +123,7 @@ inline constexpr Primitive unroll(PrimitiveDefinition{
     .name = "unroll",
     .past = "unrolled",
     .doc = "Writes out the iterations of a loop one after another.",
+    .keeps_accesses = true,
     .plan = plan_unroll,
     .commit = commit_loop_kind,
 });
@@ -131,6 +134,7 @@ inline constexpr Primitive bind(PrimitiveDefinition{
     .doc = "Runs the iterations of a loop on threads of a GPU.",
     .conditions = bind_conditions,
     .required = 2,
+    .keeps_accesses = true,
     .plan = plan_bind,
     .commit = commit_loop_kind,
 });

@@ -68,7 +68,6 @@ inline constexpr Primitive loop_partition(PrimitiveDefinition{
     .doc = "Cuts a loop into loops that follow each other, each over a part of the iterations.",
     .conditions = loop_partition_conditions,
     .required = 2,
-    .moves_accesses = true,
     .plan = plan_loop_partition,
     .commit = commit_loop_partition,
 });

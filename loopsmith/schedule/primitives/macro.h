@@ -29,6 +29,7 @@ inline constexpr Primitive begin_macro(PrimitiveDefinition{
     .name = "begin_macro",
     .doc = "Marks where the steps of a user's own primitive begin.",
     .required = 1,
+    .keeps_accesses = true,
     .plan = plan_begin_macro,
     .commit = commit_macro_mark,
 });
@@ -37,6 +38,7 @@ inline constexpr Primitive end_macro(PrimitiveDefinition{
     .name = "end_macro",
     .doc = "Marks where the steps of a user's own primitive end.",
     .required = 0,
+    .keeps_accesses = true,
     .plan = plan_end_macro,
     .commit = commit_macro_mark,
 });

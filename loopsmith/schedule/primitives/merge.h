@@ -46,7 +46,6 @@ inline constexpr Primitive merge(PrimitiveDefinition{
     .past = "merged",
     .doc = "Makes one nest of several that follow each other.",
     .conditions = merge_conditions,
-    .moves_accesses = true,
     .plan = plan_merge,
     .commit = commit_merge,
 });

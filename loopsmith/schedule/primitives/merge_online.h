@@ -68,7 +68,6 @@ inline constexpr Primitive merge_online(PrimitiveDefinition{
     .doc = "Makes one loop of a maximum, and of sums of exp(x - maximum), alone or times "
            "something: sums are rescaled where the maximum changes (online softmax).",
     .conditions = merge_online_conditions,
-    .moves_accesses = true,
     .plan = plan_merge_online,
     .commit = commit_merge_online,
 });

@@ -54,7 +54,6 @@ inline constexpr Primitive merge_siblings(PrimitiveDefinition{
     .doc = "Makes one loop of several of a sequence, by their values: they may start and end "
            "elsewhere, and other statements may be in between. See `shift`.",
     .conditions = merge_siblings_conditions,
-    .moves_accesses = true,
     .plan = plan_merge_siblings,
     .commit = commit_merge_siblings,
 });

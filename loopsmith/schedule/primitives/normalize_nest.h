@@ -40,7 +40,6 @@ inline constexpr Primitive normalize_nest(PrimitiveDefinition{
     .doc = "Brings a nest with conditions, other starts than 0 and statements outside of blocks "
            "into the form that all primitives take: perfect loops around blocks with predicates.",
     .conditions = normalize_nest_conditions,
-    .moves_accesses = true,
     .plan = plan_normalize_nest,
     .commit = commit_normalize_nest,
 });

@@ -65,7 +65,6 @@ inline constexpr Primitive pad_axes(PrimitiveDefinition{
            "axis repeats its last index, into elements that no statement reads.",
     .conditions = pad_axes_conditions,
     .required = 2,
-    .moves_accesses = true,
     .plan = plan_pad_axes,
     .commit = commit_pad_axes,
 });

@@ -108,6 +108,24 @@ class EinsumPlanner {
         }
       }
     }
+    return refuse_dependent_loops();
+  }
+
+  /// Of more iterations of a loop, others may be no longer.
+  std::optional<Refusal> refuse_dependent_loops() const {
+    for (const auto& [padded, extent] : plan_.loops) {
+      const auto uses = [&](const Expr& expr) {
+        return uses_variable(expr, schedule_.get(padded).loop_var);
+      };
+      const bool is_in_domain = std::ranges::any_of(block_.iter_vars, [&](const auto& axis) {
+        return uses(axis->dom->min) || uses(axis->dom->extent);
+      });
+      const auto around = loops_around(schedule_, schedule_.node(plan_.block));
+      const bool is_in_bound = std::ranges::any_of(around, [&](LoopRV loop) {
+        return uses(schedule_.get(loop).min) || uses(schedule_.get(loop).extent);
+      });
+      if (is_in_domain || is_in_bound) return fail("the extent of an axis depends on a loop");
+    }
     return {};
   }
 

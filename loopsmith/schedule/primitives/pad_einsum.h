@@ -70,7 +70,6 @@ inline constexpr Primitive pad_einsum(PrimitiveDefinition{
            "operands.",
     .conditions = pad_einsum_conditions,
     .required = 2,
-    .moves_accesses = true,
     .plan = plan_pad_einsum,
     .commit = commit_pad_einsum,
 });

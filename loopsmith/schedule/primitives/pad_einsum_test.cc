@@ -278,6 +278,32 @@ for i in range(6):
   EXPECT_EQ(error_of([&] { pad_einsum(sch, get_block(sch, "C"), {1, 2}); }),
             "block_is_einsum: pad_einsum: block C is no Einsum pattern, as the extent of an axis "
             "depends on a loop");
+
+  // Nor where the loop that would get more iterations is the one that others depend on.
+  Schedule outer(program(R"(A: T.Buffer((6,), "float32"), C: T.Buffer((6,), "float32"))", R"(
+for i in range(6):
+    for k in range(i + 1):
+        with T.block("C"):
+            vi = T.axis.spatial(6, i)
+            vk = T.axis.reduce(6, k)
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vk]
+)"));
+  const std::string refusal = error_of([&] { pad_einsum(outer, get_block(outer, "C"), {4, 1}); });
+  EXPECT_TRUE(refusal.starts_with("block_is_einsum")) << refusal;
+  Schedule domain(program(R"(A: T.Buffer((6,), "float32"), C: T.Buffer((6,), "float32"))", R"(
+for i in range(6):
+    for k in range(i):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vk]
+)"));
+  EXPECT_EQ(error_of([&] { pad_einsum(domain, get_block(domain, "C"), {4, 1}); }),
+            "block_is_einsum: pad_einsum: block C is no Einsum pattern, as the extent of an axis "
+            "depends on a loop");
 }
 
 }  // namespace

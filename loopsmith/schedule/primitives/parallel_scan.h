@@ -105,7 +105,6 @@ inline constexpr Primitive parallel_scan(PrimitiveDefinition{
            "recurrences of first order, segmented by a condition or not, and what a reducer "
            "combines, tuples, too.",
     .conditions = parallel_scan_conditions,
-    .moves_accesses = true,
     .plan = plan_parallel_scan,
     .commit = commit_parallel_scan,
 });

@@ -114,6 +114,18 @@ TEST(parallel_scan, takes_blocks_that_a_split_has_cut) {
   expect_result(sch, before);
 }
 
+TEST(parallel_scan, forgets_a_first_state_that_nothing_has_set) {
+  const auto before = program(R"(A: T.Buffer((50,), "float32"), S: T.Buffer((1,), "float32"))", R"(
+t = T.alloc_buffer((), "float32")
+for i in range(50):
+    t[()] = T.if_then_else(i != 0, t[()] * A[i], T.float32(2))
+S[0] = t[()]
+)");
+  Schedule sch(before);
+  parallel_scan(sch, get_loop(sch, "i"), 16);
+  expect_result(sch, before);
+}
+
 TEST(parallel_scan, takes_linear_recurrences) {
   expect_scan(floats, "for i in range(50):\n    B[i + 1] = F[i] * B[i] + A[i]\n");
   expect_scan(floats, "for i in range(1, 48, 2):\n    B[i + 2] = (B[i] - A[i]) * T.float64(0.5)\n");
@@ -152,7 +164,7 @@ for i in range(100):
   }
 }
 
-TEST(parallel_scan, refuses_to_keep_what_nothing_has_set) {
+TEST(parallel_scan, refuses_to_keep_what_may_not_be_set) {
   const auto scan_of = [](const char* start) {
     Schedule sch(program(sums, fmt::format(R"(
 t = T.alloc_buffer((1,), "int32")
@@ -165,10 +177,12 @@ for i in range(100):
                                            start)));
     return error_of([&] { parallel_scan(sch, get_loop(sch, "i"), 32); });
   };
-  EXPECT_EQ(scan_of("B[0] = 0"),
+  EXPECT_EQ(scan_of("if A[0] > 3:\n    t[0] = 0"),
             "step_keeps_results: parallel_scan: results may change: iterations of loop i may keep "
             "what t holds, which nothing is certain to set before");
   EXPECT_EQ(scan_of("t[0] = 0"), "");
+  // Where nothing can have set it, what it holds is never used.
+  EXPECT_EQ(scan_of("B[0] = 0"), "");
 }
 
 TEST(parallel_scan, takes_what_an_iteration_stores_to_a_variable_several_times) {

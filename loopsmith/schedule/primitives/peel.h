@@ -112,7 +112,6 @@ inline constexpr Primitive peel(PrimitiveDefinition{
         "on the way (index set splitting). What is special in them, as a border or a pivot is, "
         "is then decided outside of the loop.",
     .conditions = peel_conditions,
-    .moves_accesses = true,
     .plan = plan_peel,
     .commit = commit_peel,
 });

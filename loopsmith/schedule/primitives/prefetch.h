@@ -47,6 +47,7 @@ inline constexpr Primitive prefetch(PrimitiveDefinition{
         "prefetch goes with it.",
     .conditions = prefetch_conditions,
     .required = 3,
+    .keeps_accesses = true,
     .plan = plan_prefetch,
     .commit = commit_prefetch,
 });

@@ -65,7 +65,6 @@ inline constexpr Primitive privatize(PrimitiveDefinition{
     .doc = "Gives each iteration of a loop a copy of the buffers that iterations update in common, "
            "also through computed indices, and merges the copies after the loop.",
     .conditions = privatize_conditions,
-    .moves_accesses = true,
     .plan = plan_privatize,
     .commit = commit_privatize,
 });

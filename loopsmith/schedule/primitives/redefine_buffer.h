@@ -93,7 +93,6 @@ inline constexpr Primitive set_scope(PrimitiveDefinition{
     .doc = "Puts an intermediate buffer into another memory.",
     .conditions = set_scope_conditions,
     .required = 3,
-    .moves_accesses = true,
     .plan = plan_set_scope,
     .commit = commit_set_scope,
 });
@@ -103,6 +102,7 @@ inline constexpr Primitive unsafe_set_dtype(PrimitiveDefinition{
     .doc = "Keeps the elements of an intermediate buffer as another type, which may round them.",
     .conditions = unsafe_set_dtype_conditions,
     .required = 3,
+    .keeps_accesses = true,
     .plan = plan_unsafe_set_dtype,
     .commit = commit_unsafe_set_dtype,
 });
@@ -112,6 +112,7 @@ inline constexpr Primitive set_axis_separator(PrimitiveDefinition{
     .doc = "Says which dimensions of a buffer start a new physical axis.",
     .conditions = set_axis_separator_conditions,
     .required = 3,
+    .keeps_accesses = true,
     .plan = plan_set_axis_separator,
     .commit = commit_set_axis_separator,
 });

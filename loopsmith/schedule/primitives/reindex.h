@@ -95,7 +95,6 @@ inline constexpr Primitive reindex(PrimitiveDefinition{
     .doc = "Copies a buffer into one that a block accesses by its axes alone.",
     .conditions = reindex_conditions,
     .required = 2,
-    .moves_accesses = true,
     .plan = plan_reindex,
     .commit = commit_reindex,
 });
@@ -106,7 +105,6 @@ inline constexpr Primitive reindex_cache_read(PrimitiveDefinition{
            "block's axes.",
     .conditions = reindex_cache_conditions,
     .required = 4,
-    .moves_accesses = true,
     .plan = plan_reindex_cache_read,
     .commit = commit_reindex,
     .index_count = axis_count<ReindexCacheArguments>,
@@ -118,7 +116,6 @@ inline constexpr Primitive reindex_cache_write(PrimitiveDefinition{
            "axes, and copies the result back.",
     .conditions = reindex_cache_conditions,
     .required = 4,
-    .moves_accesses = true,
     .plan = plan_reindex_cache_write,
     .commit = commit_reindex,
     .index_count = axis_count<ReindexCacheArguments>,

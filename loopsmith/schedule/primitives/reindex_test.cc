@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/primitives/reindex.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "loopsmith/ir/operators.h"
@@ -112,6 +113,24 @@ TEST(reindex, refuses_what_it_cannot_follow) {
             "nest_is_perfect: reindex: block gather uses buffer D inside the nest of block half");
   EXPECT_EQ(error_of([&] { reindex(sch, two, "X"); }),
             "block_has_the_buffer: reindex: block two reads no such buffer");
+}
+
+TEST(reindex, refuses_what_decides_which_instances_run) {
+  for (const char* head : {"vi = T.axis.spatial(4, A[i] % 4)",
+                           "vi = T.axis.spatial(4, i)\n        "
+                           "T.where(A[i] < 3)"}) {
+    Schedule sch(
+        program(R"(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32"))", fmt::format(R"(
+for i in range(4):
+    with T.block("C"):
+        {}
+        C[vi] = A[vi]
+)",
+                                                                                         head)));
+    EXPECT_EQ(error_of([&] { reindex(sch, get_block(sch, "C"), "A"); }),
+              "indices_are_unique: reindex: block C accesses buffer A with more than one list of "
+              "indices");
+  }
 }
 
 TEST(reindex, refuses_axes_that_common_loops_bind_in_part) {

@@ -53,7 +53,6 @@ inline constexpr Primitive reorder(PrimitiveDefinition{
     .doc = "Changes the order of nested loops. Guards among them, as `split` makes them, go into "
            "the innermost; bounds that read a loop which comes inside are solved for that loop.",
     .conditions = reorder_conditions,
-    .moves_accesses = true,
     .plan = plan_reorder,
     .commit = commit_reorder,
 });

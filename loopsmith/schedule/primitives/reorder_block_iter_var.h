@@ -34,6 +34,7 @@ inline constexpr Primitive reorder_block_iter_var(PrimitiveDefinition{
     .doc = "Lists the axes of a block in another order.",
     .conditions = reorder_block_iter_var_conditions,
     .required = 2,
+    .keeps_accesses = true,
     .plan = plan_reorder_block_iter_var,
     .commit = commit_reorder_block_iter_var,
 });

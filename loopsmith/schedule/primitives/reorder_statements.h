@@ -47,7 +47,6 @@ inline constexpr Primitive reorder_statements(PrimitiveDefinition{
     .doc = "Moves a statement of a sequence to right before another one of it.",
     .conditions = reorder_statements_conditions,
     .required = 2,
-    .moves_accesses = true,
     .plan = plan_reorder_statements,
     .commit = commit_reorder_statements,
 });

@@ -58,7 +58,6 @@ inline constexpr Primitive reverse_compute_at(PrimitiveDefinition{
         "reader of neighbours what those before did, behind which it lags.",
     .conditions = reverse_compute_at_conditions,
     .required = 2,
-    .moves_accesses = true,
     .plan = plan_reverse_compute_at,
     .commit = commit_reverse_compute_at,
 });

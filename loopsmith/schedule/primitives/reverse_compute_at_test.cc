@@ -167,6 +167,21 @@ for i in range(8):
             "loop scope: nothing that block B reads is written inside loop i");
 }
 
+TEST(reverse_compute_at, refuses_domains_of_loops_that_stay_behind) {
+  Schedule sch(program(R"(B: T.Buffer((2,), "int32"), C: T.Buffer((8,), "int32"))", R"(
+for i in range(2):
+    B[i] = i
+for j in range(2):
+    with T.block("C"):
+        vj = T.axis.spatial(j + 1, 0)
+        C[vj] = B[vj]
+)"));
+  EXPECT_EQ(
+      error_of([&] { reverse_compute_at(sch, get_block(sch, "C"), get_loop(sch, "i")); }),
+      "instances_are_known: reverse_compute_at: which instances of block C run is not understood, "
+      "as the domain of axis vj is one of loop j");
+}
+
 TEST(reverse_compute_at, takes_axes_for_digits_of_fused_loops) {
   const auto before =
       program(R"(A: T.Buffer((3, 4, 8), "float32"), D: T.Buffer((3, 4, 8), "float32"))", R"(

@@ -33,7 +33,6 @@ inline constexpr Primitive reverse_compute_inline(PrimitiveDefinition{
     .past = "inlined",
     .doc = "Lets the producer of a block do what the block does, and takes the block away.",
     .conditions = reverse_compute_inline_conditions,
-    .moves_accesses = true,
     .plan = plan_reverse_compute_inline,
     .commit = commit_reverse_compute_inline,
 });

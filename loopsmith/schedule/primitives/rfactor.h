@@ -68,7 +68,6 @@ inline constexpr Primitive rfactor(PrimitiveDefinition{
            "combines.",
     .conditions = rfactor_conditions,
     .required = 2,
-    .moves_accesses = true,
     .plan = plan_rfactor,
     .commit = commit_rfactor,
 });

@@ -79,7 +79,6 @@ inline constexpr Primitive rolling_buffer(PrimitiveDefinition{
     .doc = "Keeps of an intermediate buffer what one iteration needs, and computes nothing twice.",
     .conditions = rolling_buffer_conditions,
     .required = 2,
-    .moves_accesses = true,
     .plan = plan_rolling_buffer,
     .commit = commit_rolling_buffer,
 });

@@ -47,7 +47,6 @@ inline constexpr Primitive set_layout(PrimitiveDefinition{
            "swizzled, as an index map says. The order of computation stays as it is.",
     .conditions = set_layout_conditions,
     .required = 2,
-    .moves_accesses = true,
     .plan = plan_set_layout,
     .commit = commit_transform_layout,
     .index_count = rank_of_buffer,

@@ -41,6 +41,7 @@ inline constexpr Primitive shift(PrimitiveDefinition{
            "are merged afterwards by `merge_siblings` then run so many iterations apart.",
     .conditions = shift_conditions,
     .required = 2,
+    .keeps_accesses = true,
     .plan = plan_shift,
     .commit = commit_shift,
 });

@@ -43,6 +43,7 @@ inline constexpr Primitive skew(PrimitiveDefinition{
            "the iterations of a wavefront are together, and `parallel` may run them concurrently.",
     .conditions = skew_conditions,
     .required = 2,
+    .keeps_accesses = true,
     .plan = plan_skew,
     .commit = commit_skew,
 });

@@ -68,6 +68,7 @@ inline constexpr Primitive split(PrimitiveDefinition{
     .doc = "Splits a loop into nested loops.",
     .conditions = split_conditions,
     .required = 2,
+    .keeps_accesses = true,
     .plan = plan_split,
     .commit = commit_split,
 });

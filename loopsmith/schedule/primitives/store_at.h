@@ -46,7 +46,6 @@ inline constexpr Primitive store_at(PrimitiveDefinition{
            "read, and computes each element of it once.",
     .conditions = store_at_conditions,
     .required = 2,
-    .moves_accesses = true,
     .plan = plan_store_at,
     .commit = commit_store_at,
 });

@@ -66,7 +66,6 @@ inline constexpr Primitive store_last(PrimitiveDefinition{
         "Stores after a loop what one of its iterations leaves: the last for which a condition "
         "holds, or that of an extreme. The loop becomes a reduction, which may run concurrently.",
     .conditions = store_last_conditions,
-    .moves_accesses = true,
     .plan = plan_store_last,
     .commit = commit_store_last,
 });

@@ -47,7 +47,6 @@ inline constexpr Primitive substitute_scalar(PrimitiveDefinition{
            "numbers, induction variables, and what the iteration before counted.",
     .conditions = substitute_scalar_conditions,
     .required = 2,
-    .moves_accesses = true,
     .plan = plan_substitute_scalar,
     .commit = commit_substitute_scalar,
 });

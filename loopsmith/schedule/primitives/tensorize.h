@@ -55,6 +55,7 @@ inline constexpr Primitive tensorize(PrimitiveDefinition{
     .doc = "Puts the implementation of a tensor intrinsic in the place of what it describes.",
     .conditions = tensorize_conditions,
     .required = 2,
+    .keeps_accesses = true,
     .plan = plan_tensorize,
     .commit = commit_tensorize,
 });

@@ -57,7 +57,6 @@ inline constexpr Primitive transform_block_layout(PrimitiveDefinition{
     .doc = "Gives a block other axes, and loops for them.",
     .conditions = transform_block_layout_conditions,
     .required = 2,
-    .moves_accesses = true,
     .plan = plan_transform_block_layout,
     .commit = commit_transform_block_layout,
     .index_count = axis_count<TransformBlockLayoutArguments>,

@@ -93,7 +93,6 @@ inline constexpr Primitive transform_layout(PrimitiveDefinition{
     .doc = "Keeps the elements of a buffer elsewhere: where an index map says.",
     .conditions = transform_layout_conditions,
     .required = 3,
-    .moves_accesses = true,
     .plan = plan_transform_layout,
     .commit = commit_transform_layout,
     .index_count = dimension_count,

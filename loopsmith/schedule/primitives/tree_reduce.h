@@ -64,7 +64,6 @@ inline constexpr Primitive tree_reduce(PrimitiveDefinition{
            "the innermost partial results of its own, which a block of the next level combines.",
     .conditions = tree_reduce_conditions,
     .required = 2,
-    .moves_accesses = true,
     .plan = plan_tree_reduce,
     .commit = commit_tree_reduce,
 });

@@ -49,6 +49,7 @@ inline constexpr Primitive trust_calls(PrimitiveDefinition{
            "declare to read, write all that these declare to write, by values that follow from "
            "that, and do nothing else.",
     .conditions = trust_calls_conditions,
+    .keeps_accesses = true,
     .plan = plan_trust_calls,
     .commit = commit_trust_calls,
 });

@@ -39,6 +39,40 @@ TEST(version_loop, makes_two_versions_that_are_scheduled_apart) {
   expect_result(sch, before);
 }
 
+TEST(version_loop, keeps_loops_around_concurrent) {
+  const auto before = program("A: T.Buffer((8, 8), 'int32'), S: T.Buffer((8,), 'int32')", R"(
+for i in range(8):
+    for j in range(8):
+        with T.block("S"):
+            vi, vj = T.axis.remap("SR", [i, j])
+            with T.init():
+                S[vi] = 0
+            S[vi] = S[vi] + A[vi, vj]
+)");
+  Schedule rows(before);
+  parallel(rows, get_loop(rows, "i"));
+  version_loop(rows, std::vector{get_loop(rows, "j")}, std::vector<std::int64_t>{4});
+  expect_result(rows, before);
+  // Two blocks that reduce in turn have no partial results.
+  Schedule sums(program("A: T.Buffer((8, 8), 'int32'), S: T.Buffer((1,), 'int32')", R"(
+for i in range(8):
+    for j in range(8):
+        with T.block("S"):
+            vi, vj = T.axis.remap("RR", [i, j])
+            with T.init():
+                S[0] = 0
+            S[0] = S[0] + A[vi, vj]
+)"));
+  parallel(sums, get_loop(sums, "i"));
+  const std::string refusal = error_of(
+      [&] { version_loop(sums, std::vector{get_loop(sums, "j")}, std::vector<std::int64_t>{4}); });
+  EXPECT_TRUE(
+      refusal.starts_with("step_keeps_results: version_loop: results would change: "
+                          "iterations of loop i, which is parallel, would depend on each "
+                          "other"))
+      << refusal;
+}
+
 TEST(version_loop, copies_blocks) {
   const auto before = program("A: T.Buffer((8,), 'int32')", R"(
 for i in range(8):

@@ -334,7 +334,7 @@ std::optional<Composition> linear(const CarriedValue& carried, const For& loop) 
               if (!semiring.is_arithmetic()) return Numbers{value};
               // A factor that has grown beyond all bounds leaves nothing as it is.
               const Expr nothing = const_of(value.dtype(), 0);
-              return Numbers{select(first[0] == nothing || then[0] == nothing, then[1], value)};
+              return Numbers{select(then[0] == nothing || first[0] == nothing, then[1], value)};
             },
         .rounds = type.is_float() && semiring.is_arithmetic()};
   }

@@ -17,6 +17,7 @@ struct CarriedValue {
   std::vector<Expr> previous;  ///< Where it finds the one before.
   Ptr<Var> state;              ///< The value before, in `value` of all that are carried.
   Expr value;                  ///< The next one.
+  bool is_unset = false;       ///< Nothing has stored a value before the first iteration.
 };
 
 /// What iterations that follow each other do to the values they carry, told by a few numbers,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/schedule/rewrites/places.h"
 
+#include <fmt/format.h>
+
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
 
@@ -12,6 +14,26 @@ NodeId body_of(const Schedule& schedule, LoopRV loop) {
   const NodeId node = schedule.node(loop);
   const NodeId body = schedule.at(node).first_child;
   return body != no_node && schedule.as<SeqStmt>(body) ? body : node;
+}
+
+/// Refuses a block with an axis whose domain is one of a loop that is not around the place, too.
+std::optional<Refusal> refuse_loops_in_domains(const Schedule& schedule, BlockRV block,
+                                               NodeId place) {
+  for (const LoopRV around : loops_around(schedule, schedule.node(block))) {
+    if (is_inside(schedule, place, schedule.node(around))) continue;
+    const Ptr<Var>& variable = schedule.get(around).loop_var;
+    const auto is_of_loop = [&](const Expr& bound) {
+      return !bound.is<IntImm>() && uses_variable(bound, variable);
+    };
+    for (const auto& axis : schedule.get(block).iter_vars) {
+      if (!is_of_loop(axis->dom->min) && !is_of_loop(axis->dom->extent)) continue;
+      return Refusal{
+          &instances_are_known,
+          {Argument(block), Argument(fmt::format("the domain of axis {} is one of loop {}",
+                                                 axis->var->name, variable->name))}};
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -31,6 +53,7 @@ std::optional<Refusal> refuse_place(const Schedule& schedule, BlockRV block, Loo
   if (scope_of(schedule, node) != scope_of(schedule, target)) {
     return Refusal{&loop_is_in_scope, {Argument(block), Argument(loop)}};
   }
+  if (auto refusal = refuse_loops_in_domains(schedule, block, target)) return refusal;
   // Inside axes no loop further out may be used.
   return refuse_loops_in_body(schedule, block);
 }

@@ -322,7 +322,10 @@ class ScanBuilder {
     std::vector<Stmt> begin;
     for (std::size_t i = 0; i < carries_.size(); ++i) {
       const CarriedValue& value = recurrence_.carried[i];
-      begin.push_back(store(carries_[i], load(value.buffer, at_start(value.previous)), {zero()}));
+      // Where there is no value, the program does not use it.
+      const Expr first = value.is_unset ? const_of(value.buffer->dtype, 0)
+                                        : load(value.buffer, at_start(value.previous));
+      begin.push_back(store(carries_[i], first, {zero()}));
     }
     const Expr next = analyzer_.simplify(part + int_imm(type_, 1));
     const auto values = composition_.applied(loads(carries_, {part}), loads(totals_, {part}));

@@ -10,6 +10,7 @@
 #include "loopsmith/schedule/queries/access_pairs.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
+#include "loopsmith/schedule/queries/plain_index.h"
 #include "loopsmith/schedule/queries/radix_terms.h"
 #include "loopsmith/schedule/queries/zero_distance.h"
 #include "loopsmith/support/error.h"
@@ -193,6 +194,24 @@ bool axes_tell(const Schedule& schedule, BlockRV block, std::vector<Expr> axes,
 
 }  // namespace
 
+bool decides_on_itself(const Schedule& schedule, BlockRV block, std::span<const LoopRV> loops) {
+  const BlockRealize& realize = schedule.realize(block);
+  const auto reads_result = [&](const Expr& expr) {
+    if (is_plain_index(expr)) return false;
+    const auto buffers = free_buffers(expr);
+    return std::ranges::any_of(realize.block->writes, [&](const auto& region) {
+      return std::ranges::any_of(
+          buffers, [&](const auto& buffer) { return buffer->data.same_as(region->buffer->data); });
+    });
+  };
+  return reads_result(realize.predicate) ||
+         std::ranges::any_of(realize.iter_values, reads_result) ||
+         std::ranges::any_of(loops, [&](LoopRV each) {
+           const For& loop = schedule.get(each);
+           return reads_result(loop.min) || reads_result(loop.extent) || reads_result(loop.step);
+         });
+}
+
 std::optional<BlockRV> only_block(const Schedule& schedule, LoopRV loop) {
   NodeId node = schedule.node(loop);
   while (node != no_node && schedule.as<For>(node)) node = only_child(schedule, node);
@@ -217,6 +236,7 @@ bool axes_are_injective(const Schedule& schedule, BlockRV handle) {
       !child_blocks(schedule, schedule.node(handle)).empty()) {
     return false;
   }
+  if (decides_on_itself(schedule, handle, {})) return false;
   const bool is_plain = stores_at_its_axes(schedule, handle);
   if (!is_plain || schedule.verifies_quick_answers()) {
     const bool is_true = have_true_axes(schedule, handle, OwnReads::count);
@@ -230,6 +250,7 @@ bool axes_are_injective(const Schedule& schedule, BlockRV handle) {
 
 bool writes_are_injective(const Schedule& schedule, BlockRV handle) {
   return child_blocks(schedule, schedule.node(handle)).empty() &&
+         !decides_on_itself(schedule, handle, {}) &&
          have_true_axes(schedule, handle, OwnReads::pass);
 }
 
@@ -265,7 +286,8 @@ bool has_results_apart(const Schedule& schedule, LoopRV loop) {
   }
   const auto loops = loops_around(schedule, schedule.node(*block));
   const std::span inner(std::ranges::find(loops, loop), loops.end());
-  return axes_tell(schedule, *block, std::move(spatial), inner, {&loop, 1});
+  return !decides_on_itself(schedule, *block, inner) &&
+         axes_tell(schedule, *block, std::move(spatial), inner, {&loop, 1});
 }
 
 }  // namespace loopsmith

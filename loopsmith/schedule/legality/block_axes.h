@@ -27,6 +27,10 @@ bool writes_are_injective(const Schedule& schedule, BlockRV block);
 /// its spatial axes: of what stands in blocks inside it or behind calls, no more is known.
 bool declares_own_elements(const Block& block);
 
+/// True when a block writes memory that is read to find out which of its instances run: its
+/// predicate, the values of its axes, or the bounds of the loops that are given.
+bool decides_on_itself(const Schedule& schedule, BlockRV block, std::span<const LoopRV> loops);
+
 /// The block, if it is all there is inside the loop but other loops.
 std::optional<BlockRV> only_block(const Schedule& schedule, LoopRV loop);
 

@@ -66,5 +66,33 @@ TEST(axes_are_injective, sees_names_around) {
                              "y: T.float32 = A[j, i]\n    "));
 }
 
+TEST(block_axes, are_not_all_where_results_decide_on_instances) {
+  EXPECT_TRUE(
+      has_true_axes("T.axis.remap('SS', [i, j])\n        T.where(C[i] < T.float32(2))\n"
+                    "        B[vi, vj] = A[vi, vj]"));
+  EXPECT_FALSE(
+      has_true_axes("T.axis.remap('SS', [i, j])\n        T.where(B[i, 0] < T.float32(2))\n"
+                    "        B[vi, vj] = A[vi, vj]"));
+}
+
+TEST(block_axes, give_no_results_apart_where_results_decide_on_instances) {
+  // What an iteration stores is what another one asks whether it runs, where, or how often.
+  for (const char* nest : {"for i in range(4):\n    with T.block('B'):\n"
+                           "        vi = T.axis.spatial(4, i)\n        T.where(B[3 - i] < 3)",
+                           "for i in range(4):\n    with T.block('B'):\n"
+                           "        vi = T.axis.spatial(4, (B[0] + i) % 4)",
+                           "for i in range(4):\n  for j in range(B[0]):\n    with T.block('B'):\n"
+                           "        vi = T.axis.spatial(4, i)"}) {
+    Schedule sch(program("B: T.Buffer((4,), 'int32'), n: T.int32",
+                         fmt::format("{}\n        B[vi] = n\n", nest)));
+    const LoopRV loop = get_loop(sch, "i");
+    for (const std::string& refusal :
+         {error_of([&] { parallel(sch, loop); }), error_of([&] { vectorize(sch, loop); }),
+          error_of([&] { bind(sch, loop, "threadIdx.x"); })}) {
+      EXPECT_TRUE(refusal.starts_with("step_keeps_results")) << nest << "\n" << refusal;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -15,7 +15,6 @@
 #include "loopsmith/schedule/primitives/fuse.h"
 #include "loopsmith/schedule/primitives/reorder.h"
 #include "loopsmith/schedule/primitives/rfactor.h"
-#include "loopsmith/schedule/primitives/version_loop.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/changed_accesses.h"
 #include "loopsmith/schedule/queries/changed_nests.h"
@@ -86,14 +85,14 @@ bool keeps_accesses(const Schedule& before, const Schedule& after) {
 /// Does the last step, which led from `before` to `after`, leave it to each iteration of a
 /// concurrent loop, one from before it, what it accesses?
 ///
-/// Lemma. Most primitives say of themselves that they keep what each iteration accesses. `fuse`
-/// runs all instances in the order that they had; `reorder` of loops inside runs those of an
-/// iteration in another, in which each access finds what it found. `decompose_reduction` before a
-/// loop inside of this one takes inits to an earlier place of the same iteration, from where each
-/// access in it finds what it found. `version_loop` runs one of two copies of a nest. So two
-/// iterations conflict after the step if they did before, and what one of them has for itself stays
-/// so. Where they reduce, and are combined by partial results, these depend on the loops and blocks
-/// inside, and are asked for again.
+/// Lemma. Most primitives that change no order say of themselves that they keep what each iteration
+/// accesses. `fuse` runs all instances in the order that they had; `reorder` of loops inside runs
+/// those of an iteration in another, in which each access finds what it found.
+/// `decompose_reduction` before a loop inside of this one takes inits to an earlier place of the
+/// same iteration, from where each access in it finds what it found. So two iterations conflict
+/// after the step if they did before, and what one of them has for itself stays so. Where they
+/// reduce, and are combined by partial results, these depend on the loops and blocks inside, and
+/// are asked for again.
 bool leaves_iterations(const Schedule& before, const Schedule& after, LoopRV loop) {
   if (after.steps().size() != before.steps().size() + 1) return false;  // No step as yet.
   if (may_have_parts(before, after, loop)) return false;
@@ -101,7 +100,6 @@ bool leaves_iterations(const Schedule& before, const Schedule& after, LoopRV loo
   const Step& step = after.steps().back();
   if (step.primitive->name == fuse.name) return has_fixed_extents(before, step);
   if (step.primitive->name == reorder.name) return is_proved_inside(before, step, loop);
-  if (step.primitive->name == version_loop.name) return true;
   if (step.primitive->name != decompose_reduction.name) return false;
   const BlockRV block = *step.arguments[0].as<BlockRV>();
   const LoopRV inner = *step.arguments[1].as<LoopRV>();

@@ -172,6 +172,18 @@ TEST(copy_at, follows_loops_around_blocks_without_axes) {
   expect_sound(sch, func);
 }
 
+TEST(copy_at, refuses_what_decides_which_instances_run) {
+  Schedule sch(program("A: T.Buffer((4,), 'int32'), B: T.Buffer((4,), 'int32')", R"(
+for i in range(4):
+    with T.block("B"):
+        vi = T.axis.spatial(4, A[i] % 4)
+        B[vi] = A[0]
+)"));
+  const BlockRV block = get_block(sch, "B");
+  EXPECT_EQ(error_of([&] { read_at(sch, get_loop(sch, "i"), block, "A", "global"); }),
+            "uses_are_declared: read_at: buffer A is used outside of the blocks that declare it");
+}
+
 TEST(copy_at, refuses_boxes_that_depend_on_triangles) {
   Schedule sch(program(R"((A: T.Buffer((8, 8, 4)), B: T.Buffer((8, 8, 4))):
     for i in range(8):

@@ -375,6 +375,20 @@ for i in range(10):
             "branches_have_the_form: hoist_if: the body of loop j is not an `if`");
 }
 
+TEST(normalize_nest, keeps_axes_that_read_memory_under_their_condition) {
+  const auto before = program("A: T.Buffer((3,), 'int32'), B: T.Buffer((4,), 'int32')", R"(
+for i in range(4):
+    if i < 3:
+        with T.block("B"):
+            vi = T.axis.spatial(4, A[i] % 4)
+            B[vi] = 1
+)");
+  Schedule sch(before);
+  normalize_nest(sch, get_loop(sch, "i"));
+  EXPECT_NE(body_of(sch).find("if i < 3:"), std::string::npos) << body_of(sch);
+  expect_result(sch, before);
+}
+
 TEST(normalize_nest, makes_blocks_with_predicates) {
   const auto before = program(square, mixed);
   Schedule sch(before);

@@ -109,15 +109,6 @@ bool copy_in_common_loops(const Schedule& schedule, ReindexPlan& plan) {
   return true;
 }
 
-/// True when the buffer is read to find out which instances of a block run.
-bool decides_instances(const BlockRealize& realize, const Ptr<Buffer>& buffer) {
-  const auto reads = [&](const Expr& expr) {
-    return std::ranges::any_of(free_buffers(expr),
-                               [&](const auto& read) { return read.same_as(buffer); });
-  };
-  return reads(realize.predicate) || std::ranges::any_of(realize.iter_values, reads);
-}
-
 /// All but the indices in the copy.
 Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
                                  const BufferSelector& selector, BufferSelector::Side side,
@@ -132,7 +123,7 @@ Planned<ReindexPlan> plan_access(const Schedule& schedule, BlockRV handle,
     return Refusal{&block_is_leaf, {Argument(handle)}};
   }
   auto accesses = accesses_of(block, buffer);
-  if (accesses.size() != 1 || decides_instances(schedule.realize(handle), buffer)) return unique;
+  if (accesses.size() != 1) return unique;
   plan.indices = std::move(accesses[0]);
   if (!are_of_axes(plan.indices, block)) {
     return Refusal{&indices_are_of_axes, {Argument(handle), Argument(Ref(buffer))}};

@@ -128,8 +128,7 @@ for i in range(4):
 )",
                                                                                          head)));
     EXPECT_EQ(error_of([&] { reindex(sch, get_block(sch, "C"), "A"); }),
-              "indices_are_unique: reindex: block C accesses buffer A with more than one list of "
-              "indices");
+              "uses_are_declared: reindex: buffer A is used outside of the blocks that declare it");
   }
 }
 

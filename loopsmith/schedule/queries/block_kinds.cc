@@ -389,7 +389,8 @@ BlockKinds kinds_of(const Schedule& schedule, BlockRV handle, const ScopeAccesse
   };
   const bool is_only = is_only_writer(schedule, handle, uses);
   const bool is_true = axes_are_injective(schedule, handle) ||
-                       (is_declared_only(schedule, handle) && declares_own_elements(block));
+                       (is_declared_only(schedule, handle) && declares_own_elements(block) &&
+                        !decides_on_itself(schedule, handle, {}));
   BlockKinds kinds;
   kinds.breaks_complete = !all_axes(IterType::data_par) ? 1
                           : !is_only                    ? 2

@@ -6,10 +6,22 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/conditions.h"
+#include "loopsmith/schedule/queries/plain_index.h"
 #include "loopsmith/schedule/rewrites/pointer_uses.h"
 
 namespace loopsmith {
 namespace {
+
+/// True when the buffer is read to find out which instances of a block run: that is before the
+/// block.
+bool decides_instances(const BlockRealize& realize, const Ptr<Buffer>& buffer) {
+  const auto reads = [&](const Expr& expr) {
+    return !is_plain_index(expr) && std::ranges::any_of(free_buffers(expr), [&](const auto& read) {
+      return read.same_as(buffer);
+    });
+  };
+  return reads(realize.predicate) || std::ranges::any_of(realize.iter_values, reads);
+}
 
 /// True when each use in the scope is inside one of the blocks, or is what the scope declares.
 bool are_inside(const Schedule& schedule, const BufferAccesses& uses, NodeId scope,
@@ -22,6 +34,7 @@ bool are_inside(const Schedule& schedule, const BufferAccesses& uses, NodeId sco
     }
     if (block == no_node) return false;
     const BlockRV user = schedule.block_at(block);
+    if (decides_instances(schedule.realize(user), subject.selected.buffer)) return false;
     return contains(subject.readers, user) || contains(subject.writers, user);
   });
 }

@@ -8,6 +8,7 @@
 #include "loopsmith/arith/relax.h"
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/effects.h"
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/equal_loops.h"
@@ -141,10 +142,12 @@ class Normalizer {
     return make(IfThenElse{.condition = condition, .then_case = std::move(stmt)});
   }
 
-  /// A block with axes; the start of a reduction stays under its own `if`.
+  /// A block with axes; the start of a reduction stays under its own `if`, and so do axes that read
+  /// memory, where the condition may keep them inside of it.
   static Stmt placed(const BlockRealize& realize, const Expr& condition) {
     BlockRealize copy = realize;
-    if (realize.block->init) return under(condition, make(std::move(copy)));
+    const bool reads = std::ranges::any_of(realize.iter_values, reads_memory);
+    if (realize.block->init || reads) return under(condition, make(std::move(copy)));
     copy.predicate = condition && copy.predicate;
     return make(std::move(copy));
   }

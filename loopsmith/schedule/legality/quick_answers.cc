@@ -293,7 +293,10 @@ bool starts_before_loop(const Schedule& schedule, BlockRV handle, LoopRV loop,
   });
   if (!kinds_of(schedule, handle, inside).is_reduction()) return false;
   const Block& block = schedule.get(handle);
-  const std::vector<const Object*> inputs = memory_read_by_init(block);
+  const auto loops = loops_around(schedule, own);
+  const std::span inner(std::ranges::find(loops, loop), loops.end());
+  std::vector<const Object*> inputs = memory_read_by_init(block);
+  std::ranges::copy(memory_read_by_place(schedule, handle, inner), std::back_inserter(inputs));
   const auto is_input = [&](const Buffer& buffer) {
     return std::ranges::find(inputs, buffer.data.get()) != inputs.end();
   };
@@ -306,8 +309,7 @@ bool starts_before_loop(const Schedule& schedule, BlockRV handle, LoopRV loop,
     return !changes_input && !has_memory_of(block.writes, *use.buffer);
   });
   if (!is_alone) return false;
-  const auto loops = loops_around(schedule, own);
-  return runs_each_once(schedule, handle, std::span(std::ranges::find(loops, loop), loops.end()));
+  return runs_each_once(schedule, handle, inner);
 }
 
 bool writes_each_once(const Schedule& schedule, BlockRV block, const ScopeAccesses& uses) {

@@ -425,5 +425,20 @@ for i in range(T.min(n, 1) * 8):
       "as axis vn may leave its domain where no iteration runs");
 }
 
+TEST(blockize, refuses_inits_under_conditions_on_memory) {
+  Schedule sch(program("A: T.Buffer((4,), 'int32'), B: T.Buffer((1,), 'int32')", R"(
+for i, k in T.grid(4, 3):
+    with T.block("A"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        T.where(B[0] < 2)
+        with T.init():
+            A[vi] = 0
+        A[vi] = A[vi] + vk
+)"));
+  const std::string refusal = error_of([&] { blockize(sch, get_loop(sch, "k")); });
+  EXPECT_TRUE(refusal.starts_with("step_keeps_results: blockize: ")) << refusal;
+  EXPECT_NE(refusal.find("whether it runs depends on memory"), std::string::npos) << refusal;
+}
+
 }  // namespace
 }  // namespace loopsmith

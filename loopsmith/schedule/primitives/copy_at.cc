@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/quick_answers.h"
@@ -68,7 +69,8 @@ std::vector<Ptr<Range>> ranges_of(const AffineRegion& box) {
   return ranges;
 }
 
-/// The domain of an axis that stands for a loop; null where that is no range of its own.
+/// The domain of an axis that stands for a loop; null where that is no range of its own, or one that
+/// the loop may change.
 Ptr<Range> domain_of(const Schedule& schedule, LoopRV handle) {
   const For& loop = schedule.get(handle);
   const DataType type = loop.loop_var->dtype;
@@ -77,6 +79,7 @@ Ptr<Range> domain_of(const Schedule& schedule, LoopRV handle) {
   }
   if (!is_const_int(loop.step, 1)) return nullptr;
   for (const Expr& bound : {loop.min, loop.extent}) {
+    if (reads_memory(bound)) return nullptr;
     for (const Ptr<Var>& variable : free_variables(bound)) {
       if (loop_of(schedule, schedule.node(handle), variable)) return nullptr;
     }

@@ -56,7 +56,7 @@ inline constexpr Condition loop_is_no_vector{"loop_is_serial", "loop {} is vecto
                                              "copy at a loop around it, or vectorize afterwards"};
 inline constexpr Condition copied_box_is_of_plain_loops{
     "bounds_are_known",
-    "what is copied at loop {} depends on loop {}, whose bounds depend on others",
+    "what is copied at loop {} depends on loop {}, whose bounds depend on others or on memory",
     "copy at a loop around that one"};
 inline constexpr const Condition* read_at_conditions[] = {
     &block_has_the_buffer,    &storage_scope_is_known, &block_stands_in_a_block,

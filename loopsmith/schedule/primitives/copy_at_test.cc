@@ -184,6 +184,20 @@ for i in range(4):
             "uses_are_declared: read_at: buffer A is used outside of the blocks that declare it");
 }
 
+TEST(copy_at, refuses_domains_that_the_loop_may_change) {
+  Schedule sch(program("A: T.Buffer((4,), 'int32'), n: T.Buffer((1,), 'int32')", R"(
+for i in range(T.min(n[0], 4)):
+    with T.block("A"):
+        vi = T.axis.spatial(4, i)
+        A[vi] = 1
+    n[0] = 1
+)"));
+  const BlockRV block = get_block(sch, "A");
+  const std::string refusal =
+      error_of([&] { write_at(sch, get_loop(sch, "i"), block, "A", "global"); });
+  EXPECT_TRUE(refusal.starts_with("bounds_are_known: write_at: ")) << refusal;
+}
+
 TEST(copy_at, refuses_boxes_that_depend_on_triangles) {
   Schedule sch(program(R"((A: T.Buffer((8, 8, 4)), B: T.Buffer((8, 8, 4))):
     for i in range(8):
@@ -197,7 +211,7 @@ TEST(copy_at, refuses_boxes_that_depend_on_triangles) {
 )"));
   EXPECT_EQ(error_of([&] { read_at(sch, get_loop(sch, "j"), get_block(sch, "B"), 0, "local"); }),
             "bounds_are_known: read_at: what is copied at loop j depends on loop j, "
-            "whose bounds depend on others");
+            "whose bounds depend on others or on memory");
 }
 
 TEST(copy_at, refuses_what_it_cannot_do) {

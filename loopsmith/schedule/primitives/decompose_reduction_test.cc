@@ -253,5 +253,25 @@ for i in range(8):
             "up to its `break`");
 }
 
+TEST(decompose_reduction, refuses_inits_that_the_loop_still_decides) {
+  const auto refused = [](const char* stored) {
+    Schedule sch(program("B: T.Buffer((4,), 'int32'), D: T.Buffer((1,), 'int32')",
+                         fmt::format(R"(
+for k in range(3):
+    {}
+    for i in range(D[0]):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            vk = T.axis.reduce(3, k)
+            with T.init():
+                B[vi] = 0
+            B[vi] = B[vi] + vk
+)",
+                                     stored)));
+    return error_of([&] { decompose_reduction(sch, get_block(sch, "B"), get_loop(sch, "k")); });
+  };
+  EXPECT_TRUE(refused("D[0] = k + 1").starts_with("step_keeps_results: decompose_reduction: "));
+}
+
 }  // namespace
 }  // namespace loopsmith

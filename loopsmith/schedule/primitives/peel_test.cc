@@ -289,6 +289,24 @@ TEST(peel, starts_a_reduction_once) {
   expect_result(sch, before);
 }
 
+TEST(peel, starts_reductions_over_nothing_in_all_parts) {
+  // The reduction never is at its first value, so its init is given where it has none alone.
+  const auto before = program("B: T.Buffer((3,), 'float64'), n: T.int32", R"(
+for i in range(n):
+    for j in range(3):
+        with T.block("B"):
+            vi = T.axis.reduce(n, i)
+            vj = T.axis.spatial(3, j)
+            vk = T.axis.reduce(3, 1)
+            with T.init():
+                B[vj] = T.float64(1)
+            B[vj] = T.float64(2)
+)");
+  Schedule sch(before);
+  peel(sch, get_loop(sch, "j"), 1, 0);
+  expect_result(sch, before);
+}
+
 TEST(peel, refuses_what_is_not_there) {
   const auto func = program(short_rows, "for i in range(10):\n    B[i] = A[i]\n");
   EXPECT_EQ(why_refused(func, [](Schedule& sch) { peel(sch, get_loop(sch, "i"), 0, 0); }),

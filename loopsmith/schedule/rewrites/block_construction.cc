@@ -9,6 +9,7 @@
 #include "loopsmith/arith/iter_map.h"
 #include "loopsmith/arith/reducers.h"
 #include "loopsmith/arith/reduction_init.h"
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
@@ -233,6 +234,7 @@ class BlockBuilder {
     }
     std::vector<Expr> of_reduction;
     for (const Expr& condition : arith::conjuncts(realize.predicate)) {
+      if (reads_memory(condition)) return fail("whether it runs depends on memory");
       if (uses_any(condition, reductions, schedule_))
         of_reduction.push_back(condition);
       else if (uses_any(condition, copied, schedule_))

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 
@@ -31,9 +32,12 @@ std::vector<const Block*> blocks_without_start(const Schedule& schedule, LoopRV 
         if (axis.iter_type != IterType::comm_reduce || !values || !first) continue;
         never_starts = never_starts || *first < values->first || *first > values->second;
       }
-      // Where there is nothing to reduce, the init is given all the same, by the first part alone.
-      const bool may_be_first = first_iteration == 0 && may_reduce_nothing(*realize->block);
-      if (realize->block->init && never_starts && !may_be_first) {
+      // Where there is nothing to reduce, the init is given all the same: by the first part alone
+      // of a loop of the reduction, by each part of another one for its own elements.
+      const bool may_be_given =
+          may_reduce_nothing(*realize->block) &&
+          (first_iteration == 0 || !arith::is_reduction_loop(*realize, loop.loop_var));
+      if (realize->block->init && never_starts && !may_be_given) {
         found.push_back(realize->block.get());
       }
     }

@@ -126,6 +126,21 @@ S[0] = t[()]
   expect_result(sch, before);
 }
 
+TEST(parallel_scan, hands_on_what_may_not_be_set) {
+  const auto before = program(R"(A: T.Buffer((50,), "int32"), B: T.Buffer((50,), "int32"))", R"(
+t = T.alloc_buffer((50,), "int32")
+for i in range(50):
+    if A[i] < 0:
+        t[i] = A[i]
+    for j in range(3):
+        t[i] = t[i]
+    B[i] = A[i]
+)");
+  Schedule sch(before);
+  parallel_scan(sch, get_loop(sch, "j"), 2);
+  expect_result(sch, before);
+}
+
 TEST(parallel_scan, takes_linear_recurrences) {
   expect_scan(floats, "for i in range(50):\n    B[i + 1] = F[i] * B[i] + A[i]\n");
   expect_scan(floats, "for i in range(1, 48, 2):\n    B[i + 2] = (B[i] - A[i]) * T.float64(0.5)\n");

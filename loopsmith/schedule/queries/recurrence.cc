@@ -331,7 +331,7 @@ std::optional<Composition> linear(const CarriedValue& carried, const For& loop) 
         .applied =
             [&semiring, apply](const Numbers& first, const Numbers& then) {
               const Expr value = apply(first[0], then[0], then[1]);
-              if (!semiring.is_arithmetic()) return Numbers{value};
+              if (!semiring.is_arithmetic() || !value.dtype().is_float()) return Numbers{value};
               // A factor that has grown beyond all bounds leaves nothing as it is.
               const Expr nothing = const_of(value.dtype(), 0);
               return Numbers{select(then[0] == nothing || first[0] == nothing, then[1], value)};

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from loopsmith.tuning.search import SEARCHES
+from loopsmith.tuning.search.search import SEARCHES
 from test_tuning import Clock, matmul, shorter_is_quicker, twice
 
 import loopsmith as ls

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from loopsmith.tuning.worker import Attempt, Check, Duel, Job, Outcome, Request
+from loopsmith.tuning.measure.worker import Attempt, Check, Duel, Job, Outcome, Request
 
 import loopsmith as ls
 from loopsmith import te, tir, tuning

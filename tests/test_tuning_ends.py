@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from loopsmith.tuning.search import SEARCHES
-from loopsmith.tuning.worker import Outcome, Request
+from loopsmith.tuning.measure.worker import Outcome, Request
+from loopsmith.tuning.search.search import SEARCHES
 from test_tuning import Clock, matmul, shorter_is_quicker, twice
 
 import loopsmith as ls

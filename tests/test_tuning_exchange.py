@@ -14,10 +14,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from loopsmith.tuning.exchange import export_database, import_database
-from loopsmith.tuning.machine import target_key
-from loopsmith.tuning.postgres import PostgresDatabase, shown
-from loopsmith.tuning.records import Record, key_of
+from loopsmith.tuning.records.exchange import export_database, import_database
+from loopsmith.tuning.records.machine import target_key
+from loopsmith.tuning.records.postgres import PostgresDatabase, shown
+from loopsmith.tuning.records.records import Record, key_of
 
 import loopsmith as ls
 from loopsmith import te, tir, tuning

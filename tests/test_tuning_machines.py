@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from loopsmith.tuning.ray_runner import RayRunner
-from loopsmith.tuning.remote import KEY, RemoteRunner
-from loopsmith.tuning.worker import Attempt, Job, Outcome, Request
+from loopsmith.tuning.measure.ray_runner import RayRunner
+from loopsmith.tuning.measure.remote import KEY, RemoteRunner
+from loopsmith.tuning.measure.worker import Attempt, Job, Outcome, Request
 
 import loopsmith as ls
 from loopsmith import te, tuning

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from loopsmith.tuning.learned import MIN_SAMPLES, LearnedModel, rank_correlation
-from loopsmith.tuning.worker import Check, Duel, Outcome, Request
+from loopsmith.tuning.measure.worker import Check, Duel, Outcome, Request
+from loopsmith.tuning.model.learned import MIN_SAMPLES, LearnedModel, rank_correlation
 
 import loopsmith as ls
 from loopsmith import te, tir, tuning

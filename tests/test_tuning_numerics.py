@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from loopsmith.tuning.worker import Attempt, Job
-from loopsmith.tuning.workload import difference
+from loopsmith.tuning.measure.worker import Attempt, Job
+from loopsmith.tuning.measure.workload import difference
 from test_tuning import Clock, matmul, shorter_is_quicker
 
 import loopsmith as ls

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopsmith.tuning.machine import target_key
-from loopsmith.tuning.records import record_of
+from loopsmith.tuning.records.machine import target_key
+from loopsmith.tuning.records.records import record_of
 from test_tuning import Clock, matmul, shorter_is_quicker
 
 import loopsmith as ls
@@ -96,7 +96,7 @@ def test_other_files_are_refused(tmp_path: Path):
 WRITER = """
 import sys
 from loopsmith import tuning
-from loopsmith.tuning.records import Record
+from loopsmith.tuning.records.records import Record
 records = tuning.Records(sys.argv[1])
 for number in range(int(sys.argv[2])):
     records.add(Record("k", "f", "p", "t", "v", sys.argv[3], float(number), 1.0, "c", "m"))

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from loopsmith._core import SizeTree, drawn_sizes
-from loopsmith.tuning.sized import function_of
-from loopsmith.tuning.worker import Case, Check, Outcome, Sweep
+from loopsmith.tuning.measure.worker import Case, Check, Outcome, Sweep
+from loopsmith.tuning.sizes.sized import function_of
 
 import loopsmith as ls
 from loopsmith import te, tir, tuning

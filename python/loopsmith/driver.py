@@ -231,12 +231,12 @@ def build(
         "contract": contract, "fast_math": fast_math, "num_threads": num_threads,
     }  # fmt: skip
     if records is not None and not checks:
-        from .tuning.lookup import recorded
+        from .tuning.records.lookup import recorded
 
         program = each_function(program, recorded(records, str(target), options, numerics))
     searched = searched_function(tune, program)
     if numerics == "reproducible":
-        from .tuning.fixed_order import unless_scheduled
+        from .tuning.spaces.fixed_order import unless_scheduled
 
         program = each_function(program, unless_scheduled)
     if checks:

@@ -106,7 +106,7 @@ def replay(
     """Build a program with its record, and measure it beside the default schedule, in turns."""
     from ..timing import compare
     from ..tuning import Records
-    from ..tuning.machine import target_key
+    from ..tuning.records.machine import target_key
 
     lock = checked_numerics("replay", numerics)
     func = entry_of(programs.load_program(program))

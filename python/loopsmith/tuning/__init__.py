@@ -10,20 +10,21 @@ from __future__ import annotations
 
 from .._core import Candidate, SizeRange, WithDefault
 from .background import BackgroundModule
-from .generated import generated, generated_for_gpu
-from .holes import Decision, decisions_of, mutated
-from .learned import LearnedModel
-from .model import AnalyticModel, Learner, Model
-from .ray_runner import RayRunner
-from .records import Record, Records
-from .remote import RemoteRunner
-from .result import Explanation, Trial, Tuned, TunedModule
-from .runner import Runner
-from .search import AnnealedSearch, EvolutionarySearch, RandomSearch, Search
-from .sized import TunedSizes
-from .space import Space
+from .measure.ray_runner import RayRunner
+from .measure.remote import RemoteRunner
+from .measure.runner import Runner
+from .measure.worker import Attempt, Check, Duel, Job, Outcome, Request, Sweep
+from .model.learned import LearnedModel
+from .model.model import AnalyticModel, Learner, Model
+from .records import exchange
+from .records.records import Record, Records
+from .results.result import Explanation, Trial, Tuned, TunedModule
+from .search.search import AnnealedSearch, EvolutionarySearch, RandomSearch, Search
+from .sizes.sized import TunedSizes
+from .spaces.generated import generated, generated_for_gpu
+from .spaces.holes import Decision, decisions_of, mutated
+from .spaces.space import Space
 from .tuner import tune
-from .worker import Attempt, Check, Duel, Job, Outcome, Request, Sweep
 
 __all__ = [
     "AnalyticModel",
@@ -58,6 +59,7 @@ __all__ = [
     "TunedSizes",
     "WithDefault",
     "decisions_of",
+    "exchange",
     "generated",
     "generated_for_gpu",
     "mutated",

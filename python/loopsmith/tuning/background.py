@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import Module, PrimFunc, Target
-from .result import Tuned
+from .results.result import Tuned
 from .tuner import tune
 
 SECONDS = 300.0

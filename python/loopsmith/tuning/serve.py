@@ -7,8 +7,8 @@ import argparse
 import threading
 from multiprocessing.connection import Connection, Listener
 
-from .remote import key_of_runners
-from .runner import Runner
+from .measure.remote import key_of_runners
+from .measure.runner import Runner
 
 
 def serve(host: str, port: int, key: str | None = None) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Union
 
 from .. import _core
-from .sizes_task import SizesTask
+from .sizes.sizes_task import SizesTask
 from .task import Task
 
 AnyTask = Union[Task, SizesTask]

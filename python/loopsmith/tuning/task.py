@@ -12,12 +12,12 @@ from typing import Any, Protocol
 from .. import _core
 from .._core import Candidate, LoggedTrial, PrimFunc, Schedule
 from ..ir import structural_equal
-from .records import is_written
-from .result import Trial, Tuned
-from .roofline import Limit
-from .search import Search
-from .trial_log import TrialLog
-from .worker import Attempt, Check, Duel, Outcome, Request
+from .measure.roofline import Limit
+from .measure.worker import Attempt, Check, Duel, Outcome, Request
+from .records.records import is_written
+from .records.trial_log import TrialLog
+from .results.result import Trial, Tuned
+from .search.search import Search
 
 FINALISTS = 3
 CHECKED = "compared with the program without a schedule"

@@ -17,24 +17,24 @@ from ..argument_errors import explained
 from ..arguments import random_arguments
 from ..build_options import DEFAULT_TARGET, Numerics, checked_numerics
 from ..errors import UserError
-from .fixed_order import ordered
-from .generated import generated_for
-from .machine import target_key
-from .model import AnalyticModel, Model
-from .progress import Display, display_of
-from .records import Records, is_written, record_of, record_of_sizes
-from .result import Tuned, TunedModule
-from .roofline import limit_of
-from .runner import Runner
-from .search import SEARCHES, Mutator, Search
+from .measure.roofline import limit_of
+from .measure.runner import Runner
+from .measure.worker import Job
+from .model.model import AnalyticModel, Model
+from .records.machine import target_key
+from .records.records import Records, is_written, record_of, record_of_sizes
+from .records.trial_log import TrialLog
+from .results.progress import Display, display_of
+from .results.result import Tuned, TunedModule
+from .search.search import SEARCHES, Mutator, Search
 from .share import AnyTask, next_task
-from .size_range import SizeSpec, is_ranged, sizes_of
-from .sized import TunedSizes
-from .space import Space, SpaceFunction
+from .sizes.size_range import SizeSpec, is_ranged, sizes_of
+from .sizes.sized import TunedSizes
+from .sizes.tune_sizes import sizes_task
+from .spaces.fixed_order import ordered
+from .spaces.generated import generated_for
+from .spaces.space import Space, SpaceFunction
 from .task import RunsCandidates, Task
-from .trial_log import TrialLog
-from .tune_sizes import sizes_task
-from .worker import Job
 
 Tunable = Union[PrimFunc, IRModule, Schedule, Trace, TeSchedule, Sequence[Any]]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from loopsmith.tuning import Records
-from loopsmith.tuning.machine import target_key
-from loopsmith.tuning.records import key_of
+from loopsmith.tuning.records.machine import target_key
+from loopsmith.tuning.records.records import key_of
 
 from ...missing import other_names
 from ..target import Target

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is asked of the child process, and how it compiles, checks and measures candidates."""
+
+from __future__ import annotations
+
+import math
+import os
+import resource
+import struct
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Union
+
+import numpy as np
+
+from ..._core import PrimFunc
+from ...driver import build
+from ...errors import UserError
+from .workload import copies, difference
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all candidates of a search have in common."""
+
+    func: PrimFunc
+    target: str
+    options: dict[str, Any]
+    arguments: list[Any]
+    memory: int
+    is_strict: bool = False  # Results are those of the program without a schedule, to the bit;
+    reference: PrimFunc | None = None  # or those of this program.
+    expected: list[list[Any]] | None = None  # For `arguments`, then for each of `others`.
+    others: list[list[Any]] = field(default_factory=list)  # Arguments of other sizes.
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A candidate to be measured, as it is scheduled; and the best time so far.
+
+    None in its place means the default schedule.
+    """
+
+    scheduled: PrimFunc | None
+    best: float
+
+
+@dataclass(frozen=True)
+class Duel:
+    """A candidate to be measured side by side with the default schedule."""
+
+    scheduled: PrimFunc
+    repeat: int = 20
+
+
+@dataclass(frozen=True)
+class Check:
+    """A candidate whose results are to be compared with the program without a schedule."""
+
+    scheduled: PrimFunc
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A candidate to be measured with all arguments of a job, of one size after the other.
+
+    Attributes
+    ----------
+    scheduled
+        The candidate; None: the default schedule.
+    best
+        The best times so far, for each of the arguments.
+    repeat
+        How many samples are taken beside the default schedule, in turns; 0: it is not measured.
+    """
+
+    scheduled: PrimFunc | None
+    best: list[float]
+    repeat: int = 0
+
+
+LENGTH = struct.Struct("<Q")
+"""How the length of a reply stands before it."""
+SAMPLE_SECONDS = 1e-3
+"""How long calls in a sample of a duel take together, at least, about."""
+SLOWER = 1.5
+"""A candidate that takes so many times what the quickest takes is measured once."""
+
+Request = Union[Attempt, Duel, Check, Sweep]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a request.
+
+    Attributes
+    ----------
+    samples
+        Seconds of calls; empty where it failed.
+    default_samples
+        Of a duel: those of the default schedule, each beside one of `samples`.
+    cold, default_cold
+        Of a duel: seconds of calls whose data is in no cache.
+    sizes
+        Of a sweep: an outcome for each of the arguments.
+    flops, bytes
+        How many operations a call asks for, and how many bytes its tensors have.
+    failure, detail
+        What kind of failure it was, and what was said.
+    """
+
+    samples: list[float] = field(default_factory=list)
+    default_samples: list[float] = field(default_factory=list)
+    cold: list[float] = field(default_factory=list)
+    default_cold: list[float] = field(default_factory=list)
+    sizes: list[Outcome] = field(default_factory=list)
+    failure: str | None = None
+    detail: str = ""
+    flops: float = 0.0
+    bytes: float = 0.0
+
+
+class Case:
+    """Arguments of one size, and what a right program makes of them.
+
+    Parameters
+    ----------
+    originals
+        The arguments, which stay as they are; programs are called with copies.
+    is_exact
+        Whether results are to be equal to the bit.
+    """
+
+    def __init__(self, originals: list[Any], is_exact: bool) -> None:
+        self.originals = originals
+        self.expected: list[Any] = []
+        self._is_exact = is_exact
+        self._arguments = copies(originals)
+
+    def results(self, module: Any) -> list[Any]:
+        """Call a program with the arguments as they were, and return what they have become."""
+        for array, original in zip(self._arguments, self.originals):
+            if isinstance(array, np.ndarray):
+                np.copyto(array, original)
+        module(*self._arguments)
+        return self._arguments
+
+    def difference(self, module: Any, expected: list[Any] | None = None) -> str:
+        """Return where results differ from what is expected; empty where they do not."""
+        wanted = self.expected if expected is None else expected
+        return difference(wanted, self.results(module), self._is_exact) or ""
+
+    def attempt(self, module: Any, best: float) -> Outcome:
+        """Check and measure a program; what cannot be the quickest is measured once."""
+        begin = time.perf_counter()
+        results = self.results(module)
+        first = time.perf_counter() - begin
+        wrong = difference(self.expected, results, self._is_exact)
+        if wrong:
+            return Outcome(failure="wrong result", detail=wrong)
+        if first > 10 * best + 1e-3:  # It cannot win any more, the caches being what they are.
+            return Outcome([first])
+        once = module.time(*self._arguments, warmup=0, repeat=1, number=1)
+        if once.median > SLOWER * best:  # It cannot win any more.
+            return Outcome(list(once.samples))
+        taken = module.time(*self._arguments, warmup=1, repeat=5)
+        return Outcome(list(taken.samples), flops=taken.flops or 0.0, bytes=taken.bytes or 0.0)
+
+    def duel(self, by_default: Any, module: Any, repeat: int, cold_repeat: int) -> Outcome:
+        """Measure two programs in turns, with what they need in the caches, and without.
+
+        Calls are timed where they are made, without Python's part of them, as `attempt` does.
+        """
+        programs = (by_default, module)
+        counts = [self._calls_in_a_sample(program) for program in programs]
+        warm: tuple[list[float], list[float]] = ([], [])
+        for turn in range(repeat):
+            # Which goes first alternates: the second finds caches as the first left them.
+            for which in (0, 1) if turn % 2 == 0 else (1, 0):
+                taken = programs[which].time(
+                    *self._arguments, warmup=0, repeat=1, number=counts[which]
+                )
+                warm[which].append(taken.samples[0])
+        cold: tuple[list[float], list[float]] = ([], [])
+        for _ in range(cold_repeat):
+            for program, samples in zip(programs, cold):
+                samples += program.time(*self._arguments, warmup=0, repeat=1, cold=True).samples
+        return Outcome(warm[1], warm[0], cold=cold[1], default_cold=cold[0])
+
+    def _calls_in_a_sample(self, program: Any) -> int:
+        seconds: float = program.time(*self._arguments, warmup=0, repeat=1).median
+        return max(1, math.ceil(SAMPLE_SECONDS / max(seconds, 1e-9)))
+
+
+class Worker:
+    """The state of the child process."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.cases = [Case(each, job.is_strict) for each in (job.arguments, *job.others)]
+        if job.expected is None:
+            by_default = self._default()
+            for case in self.cases:
+                case.expected = copies(case.results(by_default))
+        else:
+            for case, expected in zip(self.cases, job.expected):
+                case.expected = expected
+        # What the machine's libraries take is taken by now.
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        resource.setrlimit(resource.RLIMIT_AS, (used + job.memory, used + job.memory))
+
+    @property
+    def expected(self) -> list[list[Any]]:
+        """What the program gives for each of the arguments."""
+        return [case.expected for case in self.cases]
+
+    def answer(self, request: Request) -> Outcome:
+        """Carry out a request."""
+        try:
+            module = (
+                self._default() if request.scheduled is None else self._built(request.scheduled)
+            )
+        except (UserError, MemoryError) as error:
+            return Outcome(failure="compile error", detail=str(error))
+        try:
+            if isinstance(request, Duel):
+                repeat = request.repeat
+                return self.cases[0].duel(self._default(), module, repeat, repeat // 4 + 1)
+            if isinstance(request, Check):
+                return self._check(module)
+            if isinstance(request, Sweep):
+                return self._sweep(module, request)
+            return self.cases[0].attempt(module, request.best)
+        except (UserError, MemoryError) as error:
+            return Outcome(failure="run error", detail=str(error))
+
+    def _sweep(self, module: Any, request: Sweep) -> Outcome:
+        by_default = self._default() if request.repeat else None
+        found = []
+        for case, best in zip(self.cases, request.best):
+            outcome = case.attempt(module, best)
+            if outcome.failure:  # It is wrong for all.
+                return outcome
+            if by_default is not None:
+                outcome = case.duel(by_default, module, request.repeat, 0)
+            found.append(outcome)
+        return Outcome(sizes=found)
+
+    def _check(self, module: Any) -> Outcome:
+        plain = self._built(self.job.reference or self.job.func, default_schedule=False)
+        for case in self.cases:
+            wrong = case.difference(module, copies(case.results(plain)))
+            if wrong:
+                return Outcome(failure="wrong result", detail=wrong)
+        return Outcome()
+
+    def _default(self) -> Any:
+        """Compile the program with the default schedule; with a numerics lock, without any."""
+        func = self.job.reference or self.job.func
+        return self._built(func, default_schedule=not self.job.is_strict)
+
+    def _built(self, func: PrimFunc, **options: Any) -> Any:
+        return build(func, target=self.job.target, **self.job.options, **options)

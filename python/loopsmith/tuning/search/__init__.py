@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which schedules of a space are tried, and in which order."""

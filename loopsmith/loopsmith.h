@@ -7,5 +7,5 @@
 #include "loopsmith/ir/script_text.h"
 #include "loopsmith/runtime/ndarray.h"
 #include "loopsmith/te/te.h"
-#include "loopsmith/tune/records.h"
+#include "loopsmith/tune/records/records.h"
 #include "loopsmith/tune/tuner.h"

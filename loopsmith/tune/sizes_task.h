@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search for schedules of one function whose sizes vary, step by step.
 #pragma once
-#include "loopsmith/tune/size_choice.h"
+#include "loopsmith/tune/sizes/size_choice.h"
 #include "loopsmith/tune/task.h"
 
 namespace loopsmith::tune {

@@ -5,7 +5,7 @@
 
 #include "loopsmith/schedule/schedule.h"
 #include "loopsmith/support/error.h"
-#include "loopsmith/tune/strategies.h"
+#include "loopsmith/tune/search/strategies.h"
 
 namespace loopsmith::tune {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search for a schedule of one function, step by step.
 #pragma once
-#include "loopsmith/tune/best.h"
-#include "loopsmith/tune/candidate_runner.h"
-#include "loopsmith/tune/search.h"
-#include "loopsmith/tune/task_order.h"
-#include "loopsmith/tune/trial_log.h"
+#include "loopsmith/tune/measure/candidate_runner.h"
+#include "loopsmith/tune/records/trial_log.h"
+#include "loopsmith/tune/results/best.h"
+#include "loopsmith/tune/search/search.h"
+#include "loopsmith/tune/search/task_order.h"
 
 namespace loopsmith::tune {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "loopsmith/te/schedule.h"
-#include "loopsmith/tune/best.h"
-#include "loopsmith/tune/search_options.h"
-#include "loopsmith/tune/sizes.h"
+#include "loopsmith/tune/results/best.h"
+#include "loopsmith/tune/search/search_options.h"
+#include "loopsmith/tune/sizes/sizes.h"
 
 namespace loopsmith::tune {
 

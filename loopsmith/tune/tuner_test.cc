@@ -11,8 +11,8 @@
 #include "loopsmith/script/parse.h"
 #include "loopsmith/support/testing/refusal.h"
 #include "loopsmith/te/te.h"
-#include "loopsmith/tune/decisions.h"
-#include "loopsmith/tune/measurement.h"
+#include "loopsmith/tune/measure/measurement.h"
+#include "loopsmith/tune/spaces/decisions.h"
 #include "loopsmith/tune/spaces/generated.h"
 #include "loopsmith/tune/testing/product.h"
 

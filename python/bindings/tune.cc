@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/driver/build.h"
 #include "loopsmith/rules/cpu_model.h"
-#include "loopsmith/tune/cost_model.h"
-#include "loopsmith/tune/decisions.h"
-#include "loopsmith/tune/features.h"
-#include "loopsmith/tune/numerics.h"
-#include "loopsmith/tune/records.h"
+#include "loopsmith/tune/model/cost_model.h"
+#include "loopsmith/tune/model/features.h"
+#include "loopsmith/tune/records/records.h"
+#include "loopsmith/tune/spaces/decisions.h"
+#include "loopsmith/tune/spaces/numerics.h"
 
 #include <random>
 #include <utility>

@@ -8,8 +8,8 @@
 
 #include "loopsmith/driver/build.h"
 #include "loopsmith/rules/cpu_model.h"
-#include "loopsmith/tune/model.h"
-#include "loopsmith/tune/numerics.h"
+#include "loopsmith/tune/model/model.h"
+#include "loopsmith/tune/spaces/numerics.h"
 
 namespace loopsmith::python {
 

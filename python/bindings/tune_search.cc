@@ -20,10 +20,10 @@
 #include "bindings/tune.h"
 #include "loopsmith/runtime/thread_pool.h"
 #include "loopsmith/support/error.h"
-#include "loopsmith/tune/search.h"
+#include "loopsmith/tune/records/trial_log.h"
+#include "loopsmith/tune/search/search.h"
+#include "loopsmith/tune/search/strategies.h"
 #include "loopsmith/tune/spaces/own_space.h"
-#include "loopsmith/tune/strategies.h"
-#include "loopsmith/tune/trial_log.h"
 
 namespace nb = nanobind;
 

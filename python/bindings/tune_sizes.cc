@@ -14,12 +14,12 @@
 
 #include "bindings/bindings.h"
 #include "bindings/ir.h"
-#include "loopsmith/tune/limits.h"
-#include "loopsmith/tune/size_choice.h"
-#include "loopsmith/tune/size_tree.h"
-#include "loopsmith/tune/sizes.h"
-#include "loopsmith/tune/task_order.h"
-#include "loopsmith/tune/variants.h"
+#include "loopsmith/tune/search/limits.h"
+#include "loopsmith/tune/search/task_order.h"
+#include "loopsmith/tune/sizes/size_choice.h"
+#include "loopsmith/tune/sizes/size_tree.h"
+#include "loopsmith/tune/sizes/sizes.h"
+#include "loopsmith/tune/sizes/variants.h"
 
 namespace nb = nanobind;
 

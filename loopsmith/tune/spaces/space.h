@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "loopsmith/schedule/schedule.h"
-#include "loopsmith/tune/decisions.h"
-#include "loopsmith/tune/numerics.h"
+#include "loopsmith/tune/spaces/decisions.h"
+#include "loopsmith/tune/spaces/numerics.h"
 
 namespace loopsmith::tune {
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiles candidates here, and has them measured: in child processes, or by a given runner.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "loopsmith/tune/measure/measurement.h"
+#include "loopsmith/tune/search/candidate.h"
+#include "loopsmith/tune/search/search_options.h"
+
+namespace loopsmith::tune {
+
+/// A candidate, and its code.
+struct Compiled {
+  Candidate candidate;
+  std::optional<Module> module = {};  ///< None where a given runner measures.
+  std::string failure = {};           ///< Why it could not be compiled.
+};
+
+/// Measures candidates of one function, called with arguments of some sizes.
+class CandidateRunner {
+ public:
+  /// Arguments are drawn for each of the sizes; with none, they are those of the options. Throws a
+  /// UserError where they cannot be drawn.
+  CandidateRunner(const Ptr<PrimFunc>& func, const std::vector<DrawnSizes>& points,
+                  const SearchOptions& options);
+
+  /// What candidates are compared with, and have to beat.
+  const Ptr<PrimFunc>& reference() const { return reference_; }
+
+  std::vector<Compiled> compiled(const std::vector<Candidate>& batch) const;
+  /// Checks a candidate and measures it with the arguments of a point; one that cannot be quicker
+  /// than `best` is measured once.
+  Outcome measure(const Compiled& tried, std::size_t point, double best) const;
+  /// Measures what everything has to beat.
+  Outcome measure_reference(std::size_t point) const;
+  /// Measures a candidate beside that, in turns, so often warm and cold.
+  Outcome duel(const Compiled& tried, std::size_t point, int warm, int cold) const;
+  /// Compares the program as it is written with what candidates are compared with; empty where they
+  /// agree. Under a lock they are one.
+  std::string difference_of_program() const;
+  /// Where a function gives other results than it has to.
+  std::string difference_of(const Ptr<PrimFunc>& scheduled) const;
+
+ private:
+  Module compile(const Ptr<PrimFunc>& func) const;
+  Outcome run(const Ptr<PrimFunc>& func, std::size_t point) const;
+  std::string check(const Module& program, double factor) const;
+
+  Ptr<PrimFunc> func_;
+  const SearchOptions& options_;
+  ChildLimits limits_;
+  Ptr<PrimFunc> reference_;
+  std::optional<Module> by_default_;
+  std::vector<Sizes> sizes_;
+  std::vector<Workload> workloads_;  ///< None where a given runner measures.
+};
+
+}  // namespace loopsmith::tune

@@ -14,10 +14,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from loopsmith._core import program_key, version
 from loopsmith.tuning.records.exchange import export_database, import_database
 from loopsmith.tuning.records.machine import target_key
 from loopsmith.tuning.records.postgres import PostgresDatabase, shown
-from loopsmith.tuning.records.records import Record, key_of
+from loopsmith.tuning.records.records import Record
 
 import loopsmith as ls
 from loopsmith import te, tir, tuning
@@ -37,7 +38,16 @@ def record(seconds: float = 0.5) -> Record:
     trace = json.dumps(sch.trace.as_json())
     program = ls.to_json(doubled())
     return Record(
-        key_of(doubled()), "main", program, TARGET, "1", trace, seconds, 1.0, "checked", "here"
+        program_key(doubled()),
+        "main",
+        program,
+        TARGET,
+        version,
+        trace,
+        seconds,
+        1.0,
+        "checked",
+        "here",
     )
 
 

@@ -4,6 +4,7 @@
 #include "loopsmith/tune/model/cost_model.h"
 #include "loopsmith/tune/model/features.h"
 #include "loopsmith/tune/records/records.h"
+#include "loopsmith/tune/search/program_key.h"
 #include "loopsmith/tune/spaces/decisions.h"
 #include "loopsmith/tune/spaces/numerics.h"
 
@@ -50,6 +51,15 @@ void bind_records(nb::module_& m) {
       },
       nb::sig("def record_tables() -> list[str]"),
       "Return the statements of SQL that make the tables of a file of records.");
+  m.def("program_key", &tune::key_of, nb::arg("func"),
+        nb::sig("def program_key(func: PrimFunc) -> str"),
+        "Return what a program is found by: the structural hash of a function without its name.");
+  m.def("named_main", &tune::named_main, nb::arg("func"),
+        nb::sig("def named_main(func: PrimFunc) -> PrimFunc"),
+        "Return a function without a name of its own: how it is called matters to no schedule.");
+  m.def("version_warning", &tune::version_warning, nb::arg("name"), nb::arg("version"),
+        nb::sig("def version_warning(name: str, version: str) -> str"),
+        "Return what to know where a record is used that another version of the compiler made.");
   m.def("machine_name", &tune::machine_name, nb::sig("def machine_name() -> str"),
         "Return which processor this is, and how many of them.");
   m.def("target_key", &target_key, nb::arg("target"), nb::arg("numerics"), nb::arg("contract"),

@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <cstdio>
 #include <fstream>
+#include <optional>
 #include <utility>
 
 #include "loopsmith/driver/release.h"
@@ -77,6 +79,10 @@ bool Record::is_of(const Ptr<PrimFunc>& func) const {
   return structural_equal(from_json(program), named_main(func));
 }
 
+bool Record::is_of_this_version() const {
+  return version == release();
+}
+
 bool Record::has_variants() const {
   return parse_json(trace, "record").find("variants") != nullptr;
 }
@@ -136,9 +142,11 @@ std::vector<Record> Records::all() const {
 std::vector<Record> Records::of(const Ptr<PrimFunc>& func, const std::string& target) const {
   const Connection file(path_);
   Query rows = file.prepare("SELECT " + columns() +
-                            " FROM records WHERE key = ? AND target = ? ORDER BY seconds");
+                            " FROM records WHERE key = ? AND target = ? "
+                            "ORDER BY version = ? DESC, seconds");
   rows.bind(key_of(func));
   rows.bind(target);
+  rows.bind(std::string(release()));
   std::vector<Record> found = read(rows);
   std::erase_if(found, [&](const Record& record) { return !record.is_of(func); });
   return found;
@@ -208,12 +216,35 @@ std::string check_text(bool is_checked) {
                     : "compared with the default schedule";
 }
 
+void warn_on_standard_error(const std::string& what) {
+  std::fputs(("warning: " + what + "\n").c_str(), stderr);
+}
+
+std::string version_warning(const std::string& name, const std::string& version) {
+  return fmt::format(
+      "the record of {} is by version {}, and this is {}: its steps were proved again, its times "
+      "were not measured again; tune it again",
+      name, version, release());
+}
+
 Ptr<PrimFunc> recorded(const Ptr<PrimFunc>& func, const Records& records, const Target& target,
-                       const BuildOptions& options, Numerics numerics) {
+                       const BuildOptions& options, Numerics numerics, const Warn& warn) {
   if (func->attrs.get_int("tir.is_scheduled", 0) != 0) return func;
   const auto found = records.of(func, target_key(target, options, numerics));
   if (found.empty()) return func;
-  return found.front().scheduled(func, reference_of(func, target, options, numerics));
+  const Ptr<PrimFunc> reference = reference_of(func, target, options, numerics);
+  std::optional<UserError> first;
+  for (const Record& record : found) {
+    try {
+      Ptr<PrimFunc> made = record.scheduled(func, reference);
+      if (!record.is_of_this_version()) warn(version_warning(record.name, record.version));
+      return made;
+    } catch (const UserError& error) {
+      if (!first) first = error;
+      if (record.is_of_this_version()) break;  // It is no matter of versions.
+    }
+  }
+  throw *first;
 }
 
 }  // namespace loopsmith::tune

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records: the schedules that won, by program and target, in a file of SQLite. Python's
-// `tuning.Records` reads and writes the same files.
+// Records: the schedules that won, by program, target and version of the compiler, in a file of
+// SQLite. Python's `tuning.Records` reads and writes the same files.
 #pragma once
 #include <array>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ inline constexpr std::array<const char*, 4> record_tables = {
     R"("version" TEXT NOT NULL, "trace" TEXT NOT NULL, "seconds" DOUBLE PRECISION NOT NULL, )"
     R"("default_seconds" DOUBLE PRECISION NOT NULL, "check" TEXT NOT NULL, )"
     R"("machine" TEXT NOT NULL))",
-    "CREATE INDEX IF NOT EXISTS keys ON records (key, target)",
+    "CREATE INDEX IF NOT EXISTS keys ON records (key, target, version)",
     "CREATE TABLE IF NOT EXISTS trials (id INTEGER PRIMARY KEY, search TEXT NOT NULL, "
     "program TEXT NOT NULL, trace TEXT NOT NULL, seconds DOUBLE PRECISION)",
     "CREATE INDEX IF NOT EXISTS searches ON trials (search)",
@@ -45,6 +46,8 @@ struct Record {
 
   /// True for a record of this program: its key may be that of two.
   bool is_of(const Ptr<PrimFunc>& func) const;
+  /// True for a record of this version of the compiler.
+  bool is_of_this_version() const;
   /// True when it has several schedules, for ranges of sizes.
   bool has_variants() const;
   /// The schedule, its steps taken on the function.
@@ -66,7 +69,8 @@ class Records {
   void add(const Record& record) const;
   /// All records, the oldest first.
   std::vector<Record> all() const;
-  /// The records of a program for a target, the quickest first.
+  /// The records of a program for a target: those of this version of the compiler before those of
+  /// others, and the quickest first.
   std::vector<Record> of(const Ptr<PrimFunc>& func, const std::string& target) const;
   const std::string& path() const { return path_; }
 
@@ -92,11 +96,20 @@ Record record_of(const BestSizes& best, std::string target);
 /// the default one alone.
 std::string check_text(bool is_checked);
 
+/// Is told what somebody ought to know.
+using Warn = std::function<void(const std::string&)>;
+/// Writes it as a line on the standard error.
+void warn_on_standard_error(const std::string& what);
+/// What to know where the record of a function is used that another version made.
+std::string version_warning(const std::string& name, const std::string& version);
+
 /// The function with the schedule of its quickest record, for `build`; as it is where there is
-/// none, or where it has a schedule. Throws a UserError where the file cannot be used, or the
-/// record does not apply any more.
+/// none, or where it has a schedule. Where all records are of other versions of the compiler, it is
+/// the quickest whose steps this version proves, and `warn` is told: its times may hold no more.
+/// Throws a UserError where the file cannot be used, or no record applies any more.
 Ptr<PrimFunc> recorded(const Ptr<PrimFunc>& func, const Records& records,
                        const Target& target = Target("llvm -mcpu=native"),
-                       const BuildOptions& options = {}, Numerics numerics = Numerics::free);
+                       const BuildOptions& options = {}, Numerics numerics = Numerics::free,
+                       const Warn& warn = warn_on_standard_error);
 
 }  // namespace loopsmith::tune

@@ -81,6 +81,43 @@ TEST(Records, say_that_one_does_not_apply_any_more) {
   EXPECT_TRUE(refusal([&] { record.schedule(doubled()); }).starts_with("record_applies"));
 }
 
+TEST(Records, of_another_version_come_after_those_of_this_one) {
+  const TemporaryFile file;
+  const Records records(file.path());
+  const Ptr<PrimFunc> func = doubled();
+  std::vector<std::string> said;
+  const auto found = [&] {
+    return script(recorded(func, records, Target("llvm"), {}, Numerics::free,
+                           [&](const std::string& what) { said.push_back(what); }));
+  };
+  Record other = split_by(2, 0.25), broken = split_by(16, 0.125);
+  const std::string own = other.version;
+  other.version = broken.version = "0.0.9";
+  broken.trace.replace(broken.trace.find("Split"), 5, "Cleave");
+  records.add(broken);
+  EXPECT_EQ(refusal(found).substr(0, 72),
+            "record_applies: the record of main by version 0.0.9 does not apply any m");
+  records.add(other);  // Proved again, and said so; the one that does not apply is passed over.
+  EXPECT_NE(found().find("T.grid(32, 2)"), std::string::npos);
+  EXPECT_EQ(said, std::vector{"the record of main is by version 0.0.9, and this is " + own +
+                              ": its steps were proved again, its times were not measured again; "
+                              "tune it again"});
+  records.add(split_by(4, 0.5));  // Slower, but of this version.
+  EXPECT_NE(found().find("T.grid(16, 4)"), std::string::npos);
+  EXPECT_EQ(said.size(), 1U);
+  // One of this version that does not apply hides nothing.
+  Record wrong = split_by(8, 0.125);
+  wrong.trace.replace(wrong.trace.find("Split"), 5, "Cleave");
+  records.add(wrong);
+  EXPECT_TRUE(refusal(found).starts_with("record_applies: the record of main by version " + own));
+}
+
+TEST(Records, warn_on_the_standard_error) {
+  ::testing::internal::CaptureStderr();
+  warn_on_standard_error("it is old");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "warning: it is old\n");
+}
+
 TEST(Records, take_the_writes_of_threads_at_once) {
   const TemporaryFile file;
   const Records records(file.path());

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/driver/release.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/support/user_error.h"
 #include "loopsmith/tune/records/database.h"
@@ -47,7 +48,7 @@ struct Measured {
 
 std::string search_key(const Ptr<PrimFunc>& func, const std::string& target,
                        const std::string& space) {
-  return fmt::format("{} {} {}", key_of(func), target, space);
+  return fmt::format("{} {} {} {}", key_of(func), target, release(), space);
 }
 
 TrialLog::TrialLog(const Records& records, std::string search)

@@ -18,8 +18,8 @@ struct LoggedTrial {
   std::optional<double> seconds;  ///< Of a call; nothing: it failed.
 };
 
-/// What is the same for searches that continue each other: a program, what it is compiled for, and
-/// the name of a space.
+/// What is the same for searches that continue each other: a program, what it is compiled for, by
+/// which version of the compiler, and the name of a space.
 std::string search_key(const Ptr<PrimFunc>& func, const std::string& target,
                        const std::string& space);
 

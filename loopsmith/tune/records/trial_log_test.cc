@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "loopsmith/driver/release.h"
 #include "loopsmith/ir/script_text.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/tune/search/strategies.h"
@@ -57,6 +58,9 @@ TEST(TrialLog, has_one_key_for_a_program_of_any_name) {
   const Ptr<PrimFunc> other = with_attr(product(), "global_symbol", string_imm("other"));
   EXPECT_EQ(search_key(product(), "llvm", "generated"), search_key(other, "llvm", "generated"));
   EXPECT_NE(search_key(product(), "llvm", "generated"), search_key(other, "c", "generated"));
+  // What another version measured is not gone on with.
+  EXPECT_NE(search_key(product(), "llvm", "generated").find(" " + std::string(release()) + " "),
+            std::string::npos);
 }
 
 TEST(Resume, knows_descends_from_and_learns_what_was_measured) {

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from ... import _core
-from ..._core import PrimFunc, Schedule, Trace
+from ..._core import PrimFunc, Schedule, Trace, named_main, program_key
 from ...errors import UserError
 from ...ir import from_json, to_json
-from .records import Record, Records, key_of, named_main
+from .records import Record, Records
 
 WORKLOADS = "database_workload.json"
 RECORDS = "database_tuning_record.json"
@@ -102,11 +102,12 @@ def import_database(
                 continue
             best[place] = seconds, sch.trace
     for place, (seconds, trace) in best.items():
+        func = programs[place]
         records.add(
             Record(
-                key_of(programs[place]), programs[place].name, to_json(named_main(programs[place])),
-                target, _core.version, json.dumps(trace.as_json()), seconds, math.inf,
-                "imported; not compared", machine or _core.machine_name(),
+                program_key(func), func.name, to_json(named_main(func)), target, _core.version,
+                json.dumps(trace.as_json()), seconds, math.inf, "imported; not compared",
+                machine or _core.machine_name(),
             )
         )  # fmt: skip
     return refused

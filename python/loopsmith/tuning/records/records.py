@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records: the schedules that won, by program and target, in a file of SQLite.
+"""Records: the schedules that won, by program, target and version, in a file of SQLite.
 
 Several processes may write to one file; what was written stays when a process is killed.
 """
@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ... import _core
-from ..._core import PrimFunc, Schedule, SizeTree, Trace
+from ..._core import PrimFunc, Schedule, SizeTree, Trace, named_main, program_key
 from ...compiled_program import scheduled_program
 from ...errors import FormatError, UserError
-from ...ir import from_json, structural_equal, structural_hash, to_json
+from ...ir import from_json, structural_equal, to_json
 from ..sizes.sized import function_of
 from .database import Database
 from .postgres import SCHEMES, PostgresDatabase
@@ -79,14 +79,13 @@ class Record:
             The steps are refused by this version of the compiler.
         """
         data = json.loads(self.trace)
+        schedules = self.replayed(func)
         if "variants" not in data:
-            made = scheduled_program(self.schedule(func), keeps_trace=True)
+            made = scheduled_program(schedules[0], keeps_trace=True)
             assert isinstance(made, PrimFunc)
             return made
-        schedules = [self._replayed(func, json.dumps(trace)) for trace in data["variants"]]
-        return function_of(
-            func, schedules, SizeTree.from_json(json.dumps(data["tree"])), target, numerics
-        )
+        tree = SizeTree.from_json(json.dumps(data["tree"]))
+        return function_of(func, schedules, tree, target, numerics)
 
     def schedule(self, func: PrimFunc) -> Schedule:
         """Return the schedule, its steps taken on a function, under the name that it had.
@@ -103,7 +102,20 @@ class Record:
                 f"the record of {func.name} has several schedules, for ranges of sizes",
                 hint="use Record.scheduled, or ls.build(func, records=...)",
             )
-        return self._replayed(func.with_attr("global_symbol", self.name), self.trace)
+        return self.replayed(func)[0]
+
+    def replayed(self, func: PrimFunc) -> list[Schedule]:
+        """Return the schedule, or those of all variants, their steps taken on a function.
+
+        Raises
+        ------
+        FormatError
+            The steps are refused by this version of the compiler.
+        """
+        data = json.loads(self.trace)
+        if "variants" in data:
+            return [self._replayed(func, json.dumps(trace)) for trace in data["variants"]]
+        return [self._replayed(func.with_attr("global_symbol", self.name), self.trace)]
 
     def _replayed(self, func: PrimFunc, trace: str) -> Schedule:
         sch = Schedule(func, seed=1)
@@ -160,9 +172,34 @@ class Records:
         return self._select("ORDER BY id")
 
     def best(self, func: PrimFunc, target: str) -> Record | None:
-        """Return the quickest record of a program; None when there is none."""
-        found = self._select("WHERE key = ? AND target = ? ORDER BY seconds", key_of(func), target)
-        return next((record for record in found if record.is_of(func)), None)
+        """Return the quickest record of a program; None when there is none.
+
+        Where all are by other versions of the compiler, it is the quickest whose steps this version
+        proves, and a warning tells so: its times may hold no more.
+
+        Raises
+        ------
+        FormatError
+            There are records of other versions alone, and this one refuses steps of each.
+        """
+        found = self._select(
+            "WHERE key = ? AND target = ? ORDER BY version = ? DESC, seconds",
+            program_key(func), target, _core.version,
+        )  # fmt: skip
+        found = [record for record in found if record.is_of(func)]
+        if not found or found[0].version == _core.version:
+            return found[0] if found else None
+        refused: list[FormatError] = []
+        for record in found:
+            try:
+                record.replayed(func)
+            except FormatError as error:
+                refused.append(error)
+                continue
+            text = _core.version_warning(record.name, record.version)
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+            return record
+        raise refused[0]
 
     def export_lines(self, path: str | os.PathLike[str]) -> None:
         """Write all records into a file, a line of JSON each."""
@@ -212,20 +249,10 @@ def is_written(write: Callable[[], None]) -> bool:
     return True
 
 
-def key_of(func: PrimFunc) -> str:
-    """Return what a program is found by."""
-    return str(structural_hash(named_main(func)))
-
-
-def named_main(func: PrimFunc) -> PrimFunc:
-    """Return a function without a name of its own: how it is called matters to no schedule."""
-    return func.with_attr("global_symbol", "main")
-
-
 def record_of(best: Tuned, target: str) -> Record:
     """Return the record of a schedule that was quicker than the default one, measured here."""
     return Record(
-        key=key_of(best.func),
+        key=program_key(best.func),
         name=best.func.name,
         program=to_json(named_main(best.func)),
         target=target,
@@ -243,7 +270,7 @@ def record_of_sizes(best: TunedSizes, target: str) -> Record:
     variants = [sch.trace.as_json() for sch in best.schedules]
     total = sum(row.weight for row in best.rows)
     return Record(
-        key=key_of(best.func),
+        key=program_key(best.func),
         name=best.func.name,
         program=to_json(named_main(best.func)),
         target=target,

@@ -8,9 +8,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from loopsmith._core import program_key
 from loopsmith.tuning import Records
 from loopsmith.tuning.records.machine import target_key
-from loopsmith.tuning.records.records import key_of
 
 from ...missing import other_names
 from ..target import Target
@@ -42,13 +42,13 @@ class Database:
 
     def keep(self, target: Any, tuned: Any) -> None:
         """Remember what a search has found, also where it is no quicker than the default."""
-        self._found[key_of(tuned.func), str(target)] = tuned.schedule
+        self._found[program_key(tuned.func), str(target)] = tuned.schedule
 
     def query_schedule(self, mod: Any, target: Any, workload_name: str = "main") -> Any:
         """Return the quickest schedule of the only function of a module; None: none is known."""
         (func,) = as_module(mod).functions
         aim = Target(target)
-        found = self._found.get((key_of(func), str(aim)))
+        found = self._found.get((program_key(func), str(aim)))
         if found is not None:
             return found.copy()
         record = self.records.best(func, key_for(aim))

@@ -308,9 +308,8 @@ UNQUOTED = {
     # Reached with another library that lends copies, or a trace that was cut by hand.
     "lent_a_copy",
     "trace_is_whole",
-    # Reached where the system has no process left, or default schedules are wrong.
+    # Reached where the system has no process left.
     "process_is_made",
-    "search_keeps_results",
     # Guards of the parser behind others that come first.
     "call_is_in_module",
     "value_is_bool",

@@ -6,12 +6,15 @@ from __future__ import annotations
 import json
 import math
 import re
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from loopsmith.tuning.measure.in_time import ended_in_time
 from loopsmith.tuning.measure.worker import Attempt, Check, Duel, Job, Outcome, Request
 
 import loopsmith as ls
@@ -80,22 +83,32 @@ def test_the_winner_computes_the_product_and_tells_of_the_search(tmp_path: Path)
     assert 0 < best.limit_seconds < best.seconds and "% of the machine's limit" in str(best)
     page = best.html(tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text() == page
-    assert "What mattered" in page and "sample_" in page
+    assert "What mattered" in page and "sample_" in page and page.count("<svg") == 1
 
 
-def test_plots_have_times_decisions_and_the_roofline(tmp_path: Path):
+LABELS = ["time of a call [us]", "median time of a call [us]", "GFLOP/s"]
+
+
+def test_reports_have_times_decisions_and_the_roofline(tmp_path: Path):
+    best = ls.tune(matmul(), trials=20, seed=3)
+    best.report(tmp_path / "search.html", tmp_path / "search.svg")
+    assert (tmp_path / "search.html").read_text() == best.html()
+    drawn = (tmp_path / "search.svg").read_text()
+    ElementTree.fromstring(drawn)
+    for text in (*LABELS, "best so far", "default schedule", "this machine, as measured"):
+        assert f">{text}</text>" in drawn
+    with pytest.raises(ls.UserError, match=r"search\.pdf ends with \.pdf\n.*\.html, \.svg, \.png"):
+        best.report(tmp_path / "search.html", tmp_path / "search.pdf")
+
+
+def test_a_page_a_png_and_an_svg_are_one_call(tmp_path: Path):
     pytest.importorskip("matplotlib")
     best = ls.tune(matmul(), trials=20, seed=3)
-    drawn = best.plot(tmp_path / "search.svg")
-    assert [axes.get_ylabel() for axes in drawn.axes] == [
-        "time of a call [us]",
-        "median time of a call [us]",
-        "GFLOP/s",
-    ]
-    assert (tmp_path / "search.svg").read_text().count("<svg") == 1
-    best.plot(tmp_path / "search.png")
-    assert (tmp_path / "search.png").read_bytes().startswith(b"\x89PNG")
-    assert "<svg" in best.html()
+    paths = [tmp_path / f"search{suffix}" for suffix in (".html", ".png", ".svg")]
+    best.report(*paths)
+    page, image, drawn = (path.read_bytes() for path in paths)
+    assert image.startswith(b"\x89PNG") and drawn.startswith(b"<svg") and drawn in page
+    assert [axes.get_ylabel() for axes in best.plot().axes] == LABELS
 
 
 def test_the_same_seed_and_times_give_the_same_search():
@@ -239,7 +252,7 @@ def test_build_takes_the_schedule_of_a_record(tmp_path: Path):
     np.testing.assert_array_equal(y, 2 * x)
 
 
-def test_the_functions_of_a_module_share_the_trials():
+def test_the_functions_of_a_module_share_the_trials(tmp_path: Path):
     names = [ls.ir.GlobalVar("product"), ls.ir.GlobalVar("scale")]
     module = ls.ir.IRModule(names=names, functions=[matmul(), twice()])
     best = ls.tune(module, trials=80, weights={"product": 100.0}, runner=Clock(shorter_is_quicker))
@@ -253,6 +266,8 @@ def test_the_functions_of_a_module_share_the_trials():
     page = best.html()
     assert "<title>product, scale</title>" in page
     assert "<h1>product</h1>" in page and "<h1>scale</h1>" in page
+    best.report(tmp_path / "module.html")
+    assert (tmp_path / "module.html").read_text() == page
     effects = best.explain()
     assert list(effects) == ["product", "scale"]
     assert effects["product"] == best.functions["product"].explain()
@@ -369,6 +384,29 @@ def test_what_a_candidate_does_is_a_result(runner: tuning.Runner, func: Any, fai
     assert outcome.failure == failure and outcome.detail
     after = runner.run(Attempt(None, math.inf))
     assert after.failure is None and after.samples
+
+
+def test_what_is_not_compiled_in_time_is_a_result_and_holds_up_nothing(runner: tuning.Runner):
+    quick, slow = twice(), twice(factor=4.0)
+    slow_job = Job(quick, "llvm -mcpu=native", {}, [np.zeros(SIZE, np.float32)] * 2, 1 << 30)
+    with tuning.Runner(slow_job, timeout=30.0, compile_timeout=1e-6) as hurried:
+        hurried.prepare([slow, quick])
+        outcome = hurried.run(Attempt(slow, math.inf))
+        assert outcome.failure == "compile timeout"
+        assert outcome.detail == "not compiled within 1e-06 s"
+        assert hurried.run(Attempt(None, math.inf)).samples, "the process was not started again"
+    runner.prepare([quick, twice(factor=3.0), crashing])  # Compiled ahead, they run as else.
+    assert runner.run(Attempt(quick, math.inf)).samples
+    assert runner.run(Attempt(twice(factor=3.0), math.inf)).failure == "wrong result"
+    assert runner.run(Attempt(crashing, math.inf)).failure == "crash"
+    assert runner.run(Attempt(quick, math.inf)).samples
+
+
+def test_threads_that_take_too_long_are_left_behind():
+    release = threading.Event()
+    tasks = [lambda: 1, release.wait, lambda: 3]
+    assert ended_in_time(tasks, threads=2, seconds=0.1) == [1, None, 3]
+    release.set()
 
 
 def test_a_wrong_result_says_where(runner: tuning.Runner):

@@ -79,6 +79,25 @@ def test_a_record_that_does_not_apply_says_so():
         foreign.schedule(twice())
 
 
+def test_records_of_another_version_come_last_are_proved_again_and_said(tmp_path: Path):
+    records, key = tuning.Records(tmp_path / "records.db"), target_key("llvm")
+    cleaved = made().trace.replace('"Split"', '"Cleave"')
+    records.add(replace(made(0.125), trace=cleaved, version="0.0.9"))
+    with pytest.raises(ls.FormatError, match=r"by version 0\.0\.9 does not apply any more"):
+        ls.build(twice(), "llvm", records=records)
+    records.add(replace(made(0.25), version="0.0.9"))
+    with pytest.warns(RuntimeWarning, match=r"by version 0\.0\.9, and this is .* proved again"):
+        found = records.best(twice(), key)
+    assert found is not None and found.seconds == 0.25
+    seen: list[Any] = []
+    with pytest.warns(RuntimeWarning, match="times were not measured again; tune it again"):
+        ls.build(twice(), "llvm", records=records, dump=seen.append)
+    assert "T.grid(8, 8)" in seen[0].before.script()
+    records.add(made(0.5))  # Slower, but of this version: nothing is to be said.
+    found = records.best(twice(), key)
+    assert found is not None and found.seconds == 0.5
+
+
 def test_other_files_are_refused(tmp_path: Path):
     (tmp_path / "text.db").write_text("no database, but a text that is long enough" * 40)
     with pytest.raises(ls.FormatError, match=r"records .*text.db: file is not a database"):
@@ -180,10 +199,12 @@ def test_records_on_the_command_line(tmp_path: Path):
         command = [sys.executable, "-m", "loopsmith", *map(str, arguments)]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
-    report = tmp_path / "report.html"
-    said = loopsmith("tune", program, "--trials", 3, "--records", store, "-o", report)
+    report, charts, steps = (tmp_path / f"report{suffix}" for suffix in (".html", ".svg", ".py"))
+    searched = ("tune", program, "--trials", 3, "--records", store)
+    said = loopsmith(*searched, "-o", report, "-o", charts, "-o", steps)
     assert said.startswith("twice: ") and "3 candidates" in said
     assert "<h2>The schedule</h2>" in report.read_text()
+    assert "<svg" in charts.read_text() and "sch." in steps.read_text()
     func = ls.from_json(ls.to_json(_load(program)))
     tuning.Records(store).add(record_of(won(func, 1e-9), target_key("llvm -mcpu=native")))
     listed = loopsmith("records", store, "--export", tmp_path / "lines.json")

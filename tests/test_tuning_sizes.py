@@ -106,6 +106,18 @@ def test_a_default_schedule_that_is_quickest_is_variant_0():
     assert best.build() is not None
 
 
+def test_variants_that_are_wrong_together_are_refused():
+    class Wrong(SizedClock):
+        def run(self, request: Any) -> Outcome:
+            if isinstance(request, Check):
+                return Outcome(failure="wrong result", detail="argument 2")
+            return super().run(request)
+
+    sizes = {"m": {1: 1.0, 1000: 1.0}}
+    with pytest.raises(ls.UserError, match=r": the function of 2 variants: wrong result: arg"):
+        ls.tune(product(), space=marked, trials=40, sizes=sizes, runner=Wrong([1, 1000]))
+
+
 def test_variant_0_keeps_a_lock_of_numerics():
     strict = function_of(product(), [], SizeTree.from_json("0"), "llvm -mcpu=native", "strict")
     ls.assert_structural_equal(strict, product().with_attr("tir.is_scheduled", 1))
@@ -146,10 +158,12 @@ def test_variants_are_explained_and_plotted(tmp_path: Path):
     assert "What mattered in variant 2" in page and "4 candidates in" in page
     with pytest.raises(ls.UserError, match="explain: variant 0 is none of 1 to 2"):
         best.explain(0)
+    best.report(tmp_path / "sizes.svg", tmp_path / "sizes.html")
+    drawn = (tmp_path / "sizes.svg").read_text()
+    assert drawn.count("<svg") == 1 and drawn in page and ">m</text>" in drawn
     pytest.importorskip("matplotlib")
-    drawn = best.plot(tmp_path / "sizes.svg")
-    assert [axes.get_xlabel() for axes in drawn.axes] == ["time since the search began [s]", "m"]
-    assert (tmp_path / "sizes.svg").read_text().count("<svg") == 1 and "<svg" in best.html()
+    labels = [axes.get_xlabel() for axes in best.plot().axes]
+    assert labels == ["time since the search began [s]", "m"]
 
 
 def test_duels_time_calls_without_pythons_part_of_them():

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search for schedules of one function whose sizes vary, step by step.
 #pragma once
+#include "loopsmith/tune/function_task.h"
 #include "loopsmith/tune/sizes/size_choice.h"
-#include "loopsmith/tune/task.h"
 
 namespace loopsmith::tune {
 
@@ -25,13 +25,13 @@ class SizesTask {
 
  private:
   struct Measured {
-    Compiled compiled;
+    Candidate candidate;
     SizeTimes seconds;
   };
 
   double mean(const SizeTimes& times) const;
-  /// The times of a candidate with each size; none, and a failure, where it failed with one.
-  std::pair<SizeTimes, std::string> times_of(const Compiled& tried) const;
+  /// The times of a candidate with each size; none where it failed with one, and that outcome.
+  std::pair<SizeTimes, Outcome> times_of(const Compiled& tried) const;
   /// The least times so far, those of the default schedule among them.
   SizeTimes least_times() const;
 
@@ -39,13 +39,14 @@ class SizesTask {
   const SearchOptions& options_;
   std::vector<DrawnSizes> points_;
   CandidateRunner runner_;
-  std::vector<Search> searches_;
+  std::vector<std::shared_ptr<Search>> searches_;
   std::vector<bool> are_exhausted_;
   SizeTimes default_times_;
   std::vector<Measured> found_;
   std::vector<Trial> trials_;
   TrialTimes times_;
   std::size_t next_ = 0;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace loopsmith::tune

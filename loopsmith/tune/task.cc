@@ -2,148 +2,191 @@
 #include "loopsmith/tune/task.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 
+#include "loopsmith/ir/structural.h"
 #include "loopsmith/schedule/schedule.h"
 #include "loopsmith/support/error.h"
-#include "loopsmith/tune/search/strategies.h"
+#include "loopsmith/tune/measure/measurement.h"
 
 namespace loopsmith::tune {
 namespace {
 
-constexpr std::size_t finalists = 3;
-constexpr int warm_samples = 20, cold_samples = 6;
+/// How many times as quick as the other program, in the pair in the middle.
+double speedup_in(const Outcome& duel) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < std::min(duel.samples.size(), duel.others.size()); ++i) {
+    ratios.push_back(duel.others[i] / duel.samples[i]);
+  }
+  return ratios.empty() ? 0 : median(std::move(ratios));
+}
 
 }  // namespace
 
-Search search_in(const Space& space, const Ptr<PrimFunc>& func, const Sizes& sizes,
-                 std::uint64_t seed, const SearchOptions& options) {
-  SearchParts parts;
-  Model model = options.model ? Model{.predict = options.model}
-                              : model_of(cpu_model_of(options.target, options.build));
-  model.learn = options.learn;
-  parts.model = with_sizes(std::move(model), sizes);
-  if (options.mutator) {
-    parts.mutator = [change = options.mutator](const Trace& parent, std::uint64_t seed_of_change) {
-      return change(decisions_of(parent), seed_of_change);
-    };
-  }
-  return {func, space, seed, std::move(parts)};
+void require_candidate(bool has_one, const std::string& func, std::size_t trials,
+                       const std::string& said) {
+  require(has_one, "a_candidate_works", hint("give more trials or seconds, or another space"),
+          "tune: {}: none of {} candidates could be built and measured; {}", func, trials,
+          said.empty() ? "there was no time for one" : said);
 }
 
-Task::Task(Ptr<PrimFunc> func, const Space& space, const SearchOptions& options,
-           std::optional<TrialLog> log)
+Task::Task(Ptr<PrimFunc> func, std::shared_ptr<Search> search, TaskParts parts)
     : func_(std::move(func)),
-      options_(options),
-      runner_(func_, {}, options),
-      search_(search_in(space, func_, sizes_of(*func_, options.arguments), options.seed, options)),
-      default_seconds_(median(runner_.measure_reference(0).samples)),
-      log_(std::move(log)) {
-  if (!log_) return;
-  std::vector<Candidate> candidates;
-  std::vector<double> times;
-  for (auto& [candidate, seconds] : resume(search_, log_->all(), finalists)) {
-    candidates.push_back(std::move(candidate));
-    times.push_back(seconds);
+      search_(std::move(search)),
+      parts_(std::move(parts)),
+      reference_(parts_.measurer.measure_reference()),
+      default_seconds_(time_of(reference_)) {
+  for (auto& [candidate, seconds] : resume(*search_, parts_.earlier, max_finalists)) {
+    rank(std::move(candidate), seconds);
   }
-  const std::vector<Compiled> compiled = runner_.compiled(candidates);
-  for (std::size_t i = 0; i < compiled.size(); ++i) {
-    if (compiled[i].failure.empty()) keep({compiled[i], times[i]});
-  }
+  parts_.earlier.clear();
 }
 
 std::size_t Task::step(std::size_t limit, const HasTime& has_time) {
-  const std::size_t before = trials_.size();
-  const auto batch = runner_.compiled(search_.propose(limit, candidates_by(options_.strategy)));
+  const Measurer& measurer = parts_.measurer;
+  const std::size_t before = times_.count(),
+                    at_once = std::max<std::size_t>(measurer.parallelism, 1);
+  const std::size_t wanted = std::min(limit, std::max(measurer.batch, at_once));
+  std::vector<Candidate> batch = search_->propose(wanted, parts_.next);
   is_exhausted_ = batch.empty();
-  for (const Compiled& compiled : batch) {
-    if (times_.count() > 0 && !has_time()) break;
-    Tried tried{compiled};
-    const Outcome outcome = runner_.measure(compiled, 0, quickest_seconds());
-    if (outcome.failure.empty()) tried.seconds = median(outcome.samples);
-    trials_.push_back({.function = func_->name(),
-                       .trace = compiled.candidate.trace.as_json(),
-                       .predicted = compiled.candidate.predicted,
-                       .seconds = tried.seconds,
-                       .failure = outcome.failure});
-    times_.add(tried.seconds);
-    if (options_.on_trial) options_.on_trial(trials_.back());
-    const bool is_measured = outcome.failure.empty();
-    if (log_) {
-      log({.program = compiled.candidate.program,
-           .trace = trials_.back().trace,
-           .seconds = is_measured ? std::optional(tried.seconds) : std::nullopt});
-    }
-    if (!is_measured) continue;
-    search_.learn(compiled.candidate, tried.seconds);
-    keep(std::move(tried));
+  const std::size_t busy = std::min(limit, at_once);  // With fewer, some would be idle.
+  while (!batch.empty() && batch.size() < busy) {
+    std::vector<Candidate> more = search_->propose(busy - batch.size(), parts_.next);
+    if (more.empty()) break;
+    std::ranges::move(more, std::back_inserter(batch));
   }
-  return trials_.size() - before;
+  if (measurer.prepare && !batch.empty()) measurer.prepare(batch);
+  for (std::size_t begin = 0; begin < batch.size(); begin += at_once) {
+    if (times_.count() > 0 && has_time && !has_time()) break;
+    const auto first = batch.begin() + static_cast<std::ptrdiff_t>(begin);
+    const std::size_t count = std::min(at_once, batch.size() - begin);
+    const std::vector<Candidate> group(first, first + static_cast<std::ptrdiff_t>(count));
+    std::vector<Outcome> outcomes = measurer.measure(group, result_seconds());
+    require(outcomes.size() == group.size(), "runner_answers_all",
+            hint("return an outcome for each, in their order"),
+            "tune: {}: the runner got {} candidates and returned {} outcomes", func_->name(),
+            group.size(), outcomes.size());
+    for (std::size_t i = 0; i < group.size(); ++i) take(group[i], std::move(outcomes[i]));
+  }
+  return times_.count() - before;
 }
 
-void Task::log(const LoggedTrial& trial) {
+void Task::take(const Candidate& candidate, Outcome outcome) {
+  const double seconds = time_of(outcome);
+  const bool is_measured = outcome.failure.empty();
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - parts_.begun;
+  if (!is_measured && first_failure_.empty()) {
+    first_failure_ = failure_text(outcome.failure, outcome.detail);
+  }
+  if (is_measured) search_->learn(candidate, seconds);
+  times_.add(seconds);
+  keep(candidate, seconds, is_measured);
+  if (is_measured) rank(candidate, seconds);
+  if (parts_.on_trial) {
+    parts_.on_trial({.trace = candidate.trace,
+                     .predicted = candidate.predicted,
+                     .seconds = seconds,
+                     .failure = std::move(outcome.failure),
+                     .detail = std::move(outcome.detail),
+                     .elapsed = elapsed.count()});
+  }
+}
+
+void Task::keep(const Candidate& candidate, double seconds, bool is_measured) {
+  if (!parts_.keep) return;
   try {
-    log_->add(trial);
-  } catch (const UserError& error) {
-    log_failure_ = error.what();
-    log_.reset();
+    parts_.keep({.program = candidate.program,
+                 .trace = candidate.trace.as_json(),
+                 .seconds = is_measured ? std::optional(seconds) : std::nullopt});
+  } catch (const UserError& error) {  // The search is worth more than its record.
+    keep_failure_ = error.what();
+    parts_.keep = {};
   }
 }
 
-void Task::keep(Tried tried) {
-  const auto place = std::ranges::upper_bound(quickest_, tried.seconds, {}, &Tried::seconds);
-  quickest_.insert(place, std::move(tried));
-  if (quickest_.size() > finalists) quickest_.pop_back();
+void Task::rank(Candidate candidate, double seconds) {
+  const auto place =
+      std::ranges::upper_bound(quickest_, seconds, {}, [](const auto& each) { return each.first; });
+  quickest_.insert(place, {seconds, std::move(candidate)});
+  if (quickest_.size() > max_finalists) quickest_.pop_back();
 }
 
-double Task::quickest_seconds() const {
-  return quickest_.empty() ? std::numeric_limits<double>::infinity() : quickest_[0].seconds;
+double Task::best_seconds() const {
+  return quickest_.empty() ? std::numeric_limits<double>::infinity() : quickest_.front().first;
 }
 
 TaskState Task::state(double weight) const {
-  const double result = std::min(quickest_seconds(), default_seconds_);
   return {.times = times_,
           .weight = weight,
           .default_seconds = default_seconds_,
-          .result_seconds = result,
-          .expected_gain = search_.expected_gain(result),
+          .result_seconds = result_seconds(),
+          .expected_gain = search_->expected_gain(result_seconds()),
           .is_exhausted = is_exhausted_};
 }
 
-Best Task::best() {
-  const Tried* found = nullptr;
-  Outcome last;
-  double share = std::numeric_limits<double>::infinity();
-  for (const Tried& tried : quickest_) {
-    Outcome outcome = runner_.duel(tried.compiled, 0, warm_samples, cold_samples);
-    const double own = median(outcome.samples) / median(outcome.others);
-    if (!outcome.failure.empty() || own >= share) continue;
-    found = &tried;
-    last = std::move(outcome);
-    share = own;
+void Task::duel(const Candidate& candidate, std::vector<Dueled>& some) const {
+  Outcome outcome = parts_.measurer.duel(candidate);
+  if (outcome.failure.empty()) some.emplace_back(std::move(outcome), &candidate);
+}
+
+std::vector<Task::Dueled> Task::dueled(std::size_t finalists) const {
+  std::vector<Dueled> some, starts;
+  for (std::size_t i = 0; i < std::min(finalists, quickest_.size()); ++i) {
+    duel(quickest_[i].second, some);
   }
-  require(found != nullptr, ErrorKind::schedule, "search_finds_a_schedule",
-          hint("ask for more trials, or for another space; trials tell what failed"), {},
-          "search: none of {} candidates could be measured{}", trials_.size(),
-          !trials_.empty()            ? ": " + trials_.back().failure
-          : search_.refused().empty() ? ""
-                                      : ": " + search_.refused().begin()->first);
-  const std::string wrong = runner_.difference_of_program();
-  require(!wrong.starts_with("wrong"), ErrorKind::schedule, "search_keeps_results",
-          hint("numbers of both signs differ by rounding; pass other arguments"), {},
-          "search: the program as it is written gives other results: {}", wrong);
+  const auto is_quicker = [](const Dueled& left, const Dueled& right) {
+    return speedup_in(left.first) > speedup_in(right.first);
+  };
+  std::ranges::stable_sort(some, is_quicker);
+  if (!some.empty() && speedup_in(some.front().first) >= 1) return some;
+  // Nothing found is as quick as what is to be beaten, which may be of the space itself.
+  for (const Candidate& start : search_->started()) duel(start, starts);
+  starts.insert(starts.end(), std::make_move_iterator(some.begin()),
+                std::make_move_iterator(some.end()));
+  return starts;
+}
+
+Found Task::best(std::size_t finalists) {
+  std::string said = first_failure_;
+  if (said.empty() && !search_->refused().empty()) {
+    said = "refused: " + search_->refused().begin()->first;
+  }
+  require_candidate(!quickest_.empty(), func_->name(), times_.count(), said);
+  const Candidate& quickest = quickest_.front().second;
+  if (finalists == 0) return found(quickest, {}, false);
+  std::vector<Dueled> duels = dueled(finalists);
+  if (duels.empty()) duels.emplace_back(Outcome(), &quickest);
+  std::string wrong;
+  for (auto& [duel, candidate] : duels) {
+    Outcome checked = parts_.measurer.check(*candidate);
+    if (checked.failure != wrong_result) {
+      return found(*candidate, std::move(duel), checked.failure.empty());
+    }
+    wrong = std::move(checked.detail);
+  }
+  fail(ErrorKind::user, "default_schedule_is_right",
+       hint("compare what it gives with the default schedule and without: sums of many numbers of "
+            "both signs differ by rounding; pass other arguments"),
+       {},
+       "tune: {}: the program without a schedule gives other results than the default schedule and "
+       "the candidates: {}",
+       func_->name(), wrong);
+}
+
+Found Task::found(const Candidate& candidate, Outcome duel, bool is_checked) const {
   Schedule schedule(func_, 1);
-  found->compiled.candidate.trace.apply_to(schedule);
-  return {.schedule = tir::Schedule(std::make_unique<Schedule>(std::move(schedule))),
-          .seconds = median(last.samples),
-          .default_seconds = median(last.others),
-          .samples = std::move(last.samples),
-          .default_samples = std::move(last.others),
-          .cold_samples = std::move(last.cold),
-          .default_cold_samples = std::move(last.other_cold),
-          .trials = std::move(trials_),
-          .refused = search_.refused(),
-          .is_checked = wrong.empty(),
-          .record_failure = std::move(log_failure_)};
+  candidate.trace.apply_to(schedule);
+  check(structural_equal(candidate_of(schedule).func, candidate.func), "tune",
+        "the trace of the winner of {} gives another program", func_->name());
+  const double seconds = duel.samples.empty() ? best_seconds() : median(duel.samples);
+  const double other = duel.others.empty() ? default_seconds_ : median(duel.others);
+  return {.candidate = candidate,
+          .schedule = std::move(schedule),
+          .duel = std::move(duel),
+          .is_checked = is_checked,
+          .seconds = seconds,
+          .default_seconds = other};
 }
 
 }  // namespace loopsmith::tune

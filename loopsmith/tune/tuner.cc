@@ -11,30 +11,59 @@
 #include "loopsmith/schedule/schedule.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/te_schedule/to_tir.h"
+#include "loopsmith/tune/function_task.h"
 #include "loopsmith/tune/records/records.h"
 #include "loopsmith/tune/search/limits.h"
 #include "loopsmith/tune/sizes_task.h"
 #include "loopsmith/tune/spaces/own_space.h"
-#include "loopsmith/tune/task.h"
 
 namespace loopsmith::tune {
 namespace {
 
+/// Gives the user's steps a schedule as users know it.
+template <class Steps>
+auto with_face(Schedule& schedule, Steps&& steps) {
+  tir::Schedule face(std::make_unique<Schedule>(std::move(schedule)));
+  struct GiveBack {
+    ~GiveBack() { to = std::move(from.engine()); }
+    tir::Schedule& from;
+    Schedule& to;
+  } const give_back{face, schedule};
+  return steps(face);
+}
+
 /// The space of the user's, on the engine.
 Space space_of(const SearchOptions& options) {
   Space space{.name = options.space_name};
-  space.steps = [steps = options.space](Schedule& schedule) {
-    tir::Schedule face(std::make_unique<Schedule>(std::move(schedule)));
-    steps(face);
-    schedule = std::move(face.engine());
-  };
+  space.steps = [steps = options.space](Schedule& schedule) { with_face(schedule, steps); };
   return space;
+}
+
+/// The rules of the user's, on the engine.
+std::vector<BlockRule> rules_of(const SearchOptions& options) {
+  std::vector<BlockRule> rules;
+  for (const Rule& rule : options.rules) {
+    rules.push_back({rule.name, [apply = rule.apply](Schedule& schedule, BlockRV block) {
+                       return with_face(schedule,
+                                        [&](tir::Schedule& face) { return apply(face, block); });
+                     }});
+  }
+  return rules;
+}
+
+/// Rules are for the generated space.
+void require_no_rules(const SearchOptions& options) {
+  require(options.rules.empty(), "rules_are_of_the_generated_space",
+          hint("take the steps of the rules in the space"),
+          "tune: rules are given, and a space of your own");
 }
 
 /// What is searched of a function without steps.
 Space space_for(const Ptr<PrimFunc>& func, const SearchOptions& options) {
+  if (options.space) require_no_rules(options);
   Space space = options.space ? space_of(options)
-                              : own_space(func, options.target, options.build, options.numerics);
+                              : own_space(func, options.target, options.build, options.numerics,
+                                          rules_of(options));
   return locked(std::move(space), options.numerics);
 }
 
@@ -105,8 +134,8 @@ std::string target_key_of(const SearchOptions& options) {
 }
 
 /// The search for one function; it goes on with the trials of those in the same space.
-Task task_of(const Ptr<PrimFunc>& func, const Space& space, const std::optional<Records>& records,
-             const SearchOptions& options) {
+FunctionTask task_of(const Ptr<PrimFunc>& func, const Space& space,
+                     const std::optional<Records>& records, const SearchOptions& options) {
   if (!records || space.name.empty()) return {func, space, options};
   return {func, space, options,
           TrialLog(*records, search_key(func, target_key_of(options), space.name))};
@@ -127,7 +156,7 @@ void record(const Ptr<PrimFunc>& func, Best& best, const std::optional<Records>&
 
 Best search_in_space(const Ptr<PrimFunc>& func, const Space& space, const SearchOptions& options) {
   const auto records = records_of(options);
-  std::vector<Task> tasks;
+  std::vector<FunctionTask> tasks;
   tasks.push_back(task_of(func, space, records, options));
   run(tasks, {1.0}, options);
   Best best = tasks.front().best();
@@ -137,6 +166,7 @@ Best search_in_space(const Ptr<PrimFunc>& func, const Space& space, const Search
 
 /// The search in what a schedule left open.
 Best search_of(const Schedule& schedule, const SearchOptions& options) {
+  require_no_rules(options);
   const Space space = after(schedule.trace(), options.space ? space_of(options) : Space());
   return search_in_space(Schedule(schedule.original(), 1).func(), locked(space, options.numerics),
                          options);
@@ -191,7 +221,7 @@ BestModule search_module(const Ptr<IRModule>& module, const std::map<std::string
             fmt::join(names, ", "));
   }
   const auto records = records_of(options);
-  std::vector<Task> tasks;
+  std::vector<FunctionTask> tasks;
   std::vector<Ptr<PrimFunc>> functions;
   std::vector<double> calls;
   for (std::size_t i = 0; i < names.size(); ++i) {

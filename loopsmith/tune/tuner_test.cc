@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 
@@ -59,6 +60,33 @@ TEST(Tuner, searches_the_space_that_it_is_given) {
   const std::string said = best.explain();
   EXPECT_NE(said.find(" times: v"), std::string::npos) << said;
   EXPECT_NE(said.find("sample_categorical(candidates=[8, 16]"), std::string::npos) << said;
+}
+
+TEST(Tuner, takes_rules_beside_those_of_the_generated_space) {
+  SearchOptions options{.trials = 40, .seed = 1, .strategy = Strategy::random};
+  int asked = 0;
+  options.rules.push_back({"columns", [&](tir::Schedule& sch, BlockRV block) {
+                             ++asked;
+                             const auto loops = sch.get_loops(block);
+                             if (loops.size() != 3) return false;
+                             const auto factor = sch.sample_categorical({3, 5}, {0.5, 0.5});
+                             sch.split(loops[1], {infer, factor});
+                             sch.annotate(loops[0], "by_rule", 1);
+                             return true;
+                           }});
+  options.rules.push_back({"none", [](tir::Schedule&, BlockRV) { return false; }});
+  options.runner = [](const Ptr<PrimFunc>& func) {  // Programs of the rule are quick.
+    return std::vector{script(func).find("by_rule") == std::string::npos ? 2.0 : 1.0};
+  };
+  const Best best = search(product(), options);
+  EXPECT_GT(asked, 2);
+  EXPECT_EQ(best.trials.size(), 40U);
+  EXPECT_EQ(best.seconds, 1);
+  const auto is_by_rule = [](const Trial& trial) { return trial.seconds == 1; };
+  EXPECT_EQ(std::ranges::count_if(best.trials, is_by_rule), 2);
+  options.space = [](tir::Schedule&) {};
+  EXPECT_EQ(::loopsmith::testing::refusal([&] { search(product(), options); }),
+            "rules_are_of_the_generated_space: tune: rules are given, and a space of your own");
 }
 
 TEST(Tuner, searches_what_a_schedule_left_open) {
@@ -131,8 +159,9 @@ TEST(Tuner, asks_what_ranks_changes_and_measures) {
   EXPECT_LT(same.trials.size(), 16U);
   EXPECT_FALSE(same.is_quicker());
   options.runner = [](const Ptr<PrimFunc>&) -> std::vector<double> { return {}; };
-  EXPECT_EQ(::loopsmith::testing::refusal([&] { search(product(), options); }).substr(0, 30),
-            "search_finds_a_schedule: searc");
+  EXPECT_EQ(::loopsmith::testing::refusal([&] { search(product(), options); }),
+            "a_candidate_works: tune: main: none of 3 candidates could be built and measured; no "
+            "time: the runner returned nan s, expected a positive number");
 }
 
 #if !defined(__SANITIZE_ADDRESS__)  // its shadow memory is beyond any limit
@@ -146,7 +175,7 @@ TEST(Tuner, limits_what_a_candidate_takes) {
   SearchOptions options{.trials = 1};
   options.trial_bytes = 1 << 20;
   const std::string said = ::loopsmith::testing::refusal([&] { search(func, options); });
-  EXPECT_NE(said.find("none of 1 candidates could be measured: array: no memory for shape"),
+  EXPECT_NE(said.find("could be built and measured; run error: array: no memory for shape"),
             std::string::npos)
       << said;
 }
@@ -174,8 +203,9 @@ TEST(Tuner, is_for_processors) {
 TEST(Tuner, says_that_nothing_could_be_measured) {
   SearchOptions options{.trials = 3};
   options.space = [](tir::Schedule& sch) { sch.get_block("D"); };
-  EXPECT_EQ(::loopsmith::testing::refusal([&] { search(product(), options); }).substr(0, 73),
-            "search_finds_a_schedule: search: none of 0 candidates could be measured: ");
+  EXPECT_EQ(::loopsmith::testing::refusal([&] { search(product(), options); }).substr(0, 93),
+            "a_candidate_works: tune: main: none of 0 candidates could be built and measured; "
+            "refused: get");
 }
 
 TEST(Tuner, tells_of_each_trial_and_ends_by_regret) {
@@ -288,9 +318,9 @@ TEST(Tuner, shares_trials_among_the_functions_of_a_module) {
   options.seconds = 1e-9;  // Each has a candidate all the same.
   const BestModule half = search_module(module, {}, options);
   EXPECT_EQ(half.functions.at("often").trials.size(), 1U);
-  EXPECT_EQ(half.failures.at("seldom").substr(0, 89),
-            "search: none of 1 candidates could be measured: the runner gave no time: it returns "
-            "secon");
+  EXPECT_EQ(half.failures.at("seldom").substr(0, 92),
+            "tune: seldom: none of 1 candidates could be built and measured; no time: the runner "
+            "returned");
   EXPECT_EQ(build(half.scheduled()).names().size(), 2U);
   options.arguments = random_arguments(*product(), 1);
   EXPECT_EQ(::loopsmith::testing::refusal([&] { search_module(module, {}, options); }),
@@ -302,15 +332,20 @@ TEST(Measurement, tells_what_is_wrong_or_hangs) {
   const Outcome right = workload.measure(build(sum_with("1")), 1, {});
   EXPECT_EQ(right.failure, "");
   EXPECT_EQ(right.samples.size(), 5U);
-  EXPECT_EQ(workload.measure(build(sum_with("2")), 1, {}).failure.substr(0, 33),
-            "wrong result: argument 1, element");
+  EXPECT_GT(right.bytes, 0);
+  const Outcome wrong = workload.measure(build(sum_with("2")), 1, {});
+  EXPECT_EQ(wrong.failure, wrong_result);
+  EXPECT_EQ(wrong.detail.substr(0, 19), "argument 1, element");
+  EXPECT_EQ(workload.compare(build(sum_with("2")), build(sum_with("2")), {}).failure, "");
+  EXPECT_EQ(workload.compare(build(sum_with("2")), build(sum_with("1")), {}).failure, wrong_result);
   const Module endless = build(
       parse_function("@T.prim_func\n"
                      "def main(A: T.Buffer((64,), \"float32\"), B: T.Buffer((64,), \"float32\")):\n"
                      "    while A[0] == A[0]:\n"
                      "        B[0] = B[0] + T.float32(1)\n"));
-  EXPECT_EQ(workload.measure(endless, 1, {.seconds = 0.5}).failure,
-            "it took more than 0.5 seconds");
+  const Outcome late = workload.measure(endless, 1, {.seconds = 0.5});
+  EXPECT_EQ(late.failure, timeout);
+  EXPECT_EQ(late.detail, "no answer within 0.5 s");
   const Outcome duel = workload.duel(build(sum_with("1")), build(sum_with("1")), 3, 2, {});
   EXPECT_EQ(duel.samples.size(), 3U);
   EXPECT_EQ(duel.others.size(), 3U);

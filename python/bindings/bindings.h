@@ -45,6 +45,8 @@ void bind_driver(nanobind::module_& m);
 void bind_tune(nanobind::module_& m);
 /// What searches over ranges of sizes are made of, and when searches end.
 void bind_tune_sizes(nanobind::module_& m);
+void bind_tune_task(nanobind::module_& m);
+void bind_tune_report(nanobind::module_& m);
 
 /// Errors of calls whose arguments do not fit, for all that the module has by then.
 void name_mistakes(nanobind::module_& m);

@@ -41,6 +41,8 @@ NB_MODULE(_core, m) {
   bind_driver(m);
   bind_tune(m);
   bind_tune_sizes(m);
+  bind_tune_task(m);
+  bind_tune_report(m);
   name_mistakes(m);
   m.def("add_attribute", add_attribute, nanobind::arg("function"), nanobind::arg("name"),
         nanobind::arg("value"), "Give the class of a function of this extension an attribute.");

@@ -8,7 +8,9 @@
 
 #include "loopsmith/driver/build.h"
 #include "loopsmith/rules/cpu_model.h"
+#include "loopsmith/transform/pipeline.h"
 #include "loopsmith/tune/model/model.h"
+#include "loopsmith/tune/search/search.h"
 #include "loopsmith/tune/spaces/numerics.h"
 
 namespace loopsmith::python {
@@ -31,6 +33,11 @@ class CostModel {
 /// A lock of numerics by its name in Python.
 tune::Numerics numerics_of(const std::string& name);
 
+/// What makes the batches of a search: its method `next_candidates`.
+tune::Search::NextCandidates next_candidates_of(nanobind::object search);
+
+/// Spaces.
+void bind_tune_spaces(nanobind::module_& m);
 /// Spaces, and searches in them.
 void bind_tune_search(nanobind::module_& m);
 

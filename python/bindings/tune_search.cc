@@ -18,12 +18,10 @@
 #include "bindings/python_calls.h"
 #include "bindings/schedule.h"
 #include "bindings/tune.h"
-#include "loopsmith/runtime/thread_pool.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/tune/records/trial_log.h"
 #include "loopsmith/tune/search/search.h"
 #include "loopsmith/tune/search/strategies.h"
-#include "loopsmith/tune/spaces/own_space.h"
 
 namespace nb = nanobind;
 
@@ -32,21 +30,6 @@ namespace {
 
 using Candidates = std::vector<tune::Candidate>;
 using Plans = std::vector<std::pair<std::int64_t, nb::object>>;
-
-/// A function of Python as steps. It gets the schedule as an object of its own, which it may keep.
-tune::Steps steps_of(nb::object function) {
-  return [function = held(std::move(function))](Schedule& schedule) {
-    in_python([&] {
-      const nb::object sch = nb::cast(PySchedule{std::move(schedule)});
-      const nb::object made = (*function)(sch);
-      require(made.is_none(), ErrorKind::type_mismatch, "space_returns_none",
-              hint("take the steps on the schedule that is given; return nothing"), {},
-              "tune: the space returned {}, expected None", nb::type_name(made.type()).c_str());
-      Schedule& taken = schedule_of(sch).schedule;
-      schedule = Py_REFCNT(sch.ptr()) == 1 ? std::move(taken) : taken.copy();
-    });
-  };
-}
 
 /// A model: the one that is built in, any object with a method `predict`, or none.
 tune::Model model_of(const nb::object& model) {
@@ -81,23 +64,11 @@ tune::SearchParts parts_of(const nb::object& model, const nb::object& mutator,
   return parts;
 }
 
-/// What `next_candidates` of a search returns.
-Candidates next_candidates(nb::handle search) {
-  return in_python([&] {
-    const nb::object given = search.attr("next_candidates")();
-    Candidates candidates;
-    require(nb::try_cast(given, candidates), ErrorKind::type_mismatch, "batch_is_of_candidates",
-            hint("return what `chosen` returns, or candidates of `bred`"), {},
-            "tune: next_candidates returned {}, expected a list of candidates",
-            nb::type_name(given.type()).c_str());
-    return candidates;
-  });
-}
-
-std::optional<tune::Candidate> propose(nb::handle self) {
+std::optional<tune::Candidate> propose(const nb::object& self) {
   auto& search = nb::cast<tune::Search&>(self);
+  const tune::Search::NextCandidates next = next_candidates_of(self);
   const Unlocked unlocked;
-  Candidates found = search.propose(1, [&](tune::Search&) { return next_candidates(self); });
+  Candidates found = search.propose(1, next);
   if (found.empty()) return {};
   return std::move(found.front());
 }
@@ -115,88 +86,6 @@ template <Candidates (*strategy)(tune::Search&)>
 Candidates candidates_by(tune::Search& search) {
   const Unlocked unlocked;
   return strategy(search);
-}
-
-PySchedule drawn(const tune::Space& space, const Ptr<PrimFunc>& func, std::int64_t seed,
-                 nb::handle decisions) {
-  tune::Decisions told = to_decisions(decisions);
-  const Unlocked unlocked;
-  return {tune::drawn(func, space, seed, std::move(told))};
-}
-
-/// The space of a program that comes without one.
-struct WithDefault : tune::Space {};
-
-void bind_spaces(nb::module_& m) {
-  nb::class_<tune::Space>(m, "Space",
-                          "The schedules that some steps make of a function, by what they sample.")
-      .def(
-          "__init__",
-          [](tune::Space* self, nb::object steps, std::string name) {
-            new (self) tune::Space{.steps = steps_of(std::move(steps)), .name = std::move(name)};
-          },
-          nb::arg("steps"), nb::arg("name"),
-          nb::sig("def __init__(self, steps: typing.Callable[[Schedule], None], name: str) -> "
-                  "None"))
-      .def_ro("name", &tune::Space::name, "What tells it from others.")
-      .def_ro("is_concurrent", &tune::Space::is_concurrent, "Whether threads may draw at once.")
-      .def_prop_ro(
-          "starts",
-          [](const tune::Space& self) {
-            nb::list starts;
-            for (const tune::Decisions& each : self.starts) starts.append(from_decisions(each));
-            return starts;
-          },
-          nb::for_getter(nb::sig("def starts(self) -> list[list[tuple[str, typing.Any]]]")),
-          "What the samples decide of candidates that are tried before others.")
-      .def(
-          "__call__",
-          [](const tune::Space& self, nb::handle sch) {
-            Schedule& schedule = schedule_of(sch).schedule;
-            const Unlocked unlocked;
-            self.steps(schedule);
-          },
-          nb::arg("sch"), nb::sig("def __call__(self, sch: Schedule) -> None"),
-          "Take the steps, while other threads of Python run.")
-      .def("drawn", drawn, nb::arg("func"), nb::arg("seed"), nb::arg("decisions"),
-           nb::sig("def drawn(self, func: PrimFunc, seed: int, decisions: "
-                   "typing.Sequence[tuple[str, typing.Any]]) -> Schedule"),
-           "Return the schedule of a seed, whose first samples decide as told, as far as they may.")
-      .def_static(
-          "after",
-          [](const Trace& trace, const tune::Space* space) {
-            return tune::after(trace, space ? *space : tune::Space());
-          },
-          nb::arg("trace"), nb::arg("space").none(),
-          nb::sig("def after(trace: Trace, space: Space | None) -> Space"),
-          "Return the steps of a trace, whose samples decide anew, and then those of a space.")
-      .def(
-          "locked",
-          [](const tune::Space& self, const std::string& numerics) {
-            return tune::locked(self, numerics_of(numerics));
-          },
-          nb::arg("numerics"), nb::sig("def locked(self, numerics: str) -> Space"),
-          "Return the space whose steps keep results to the bit, as a lock asks for.");
-  nb::class_<WithDefault, tune::Space>(
-      m, "WithDefault",
-      "The space of a program that has no steps: a function of a schedule, as all spaces are.\n\n"
-      "Its first sample chooses between the default schedule for a target and a number of "
-      "threads,\n"
-      "whose numbers are then samples, and the generated space. A default schedule that leaves\n"
-      "nothing to decide is one point, which is drawn seldom.")
-      .def(
-          "__init__",
-          [](WithDefault* self, const Ptr<PrimFunc>& func, const Target& target,
-             std::optional<int> num_threads) {
-            BuildOptions options;
-            if (num_threads) options.runtime.pool = make_pool({.num_threads = *num_threads});
-            new (self) WithDefault{tune::with_default(func, target, options)};
-          },
-          nb::arg("func"), nb::arg("target"), nb::arg("num_threads").none(),
-          nb::sig("def __init__(self, func: PrimFunc, target: Target | str, num_threads: int | "
-                  "None) -> None"));
-  m.attr("generated_space") = nb::cast(tune::generated());
-  m.attr("generated_space_for_gpu") = nb::cast(tune::generated_for_gpu());
 }
 
 void bind_candidates(nb::module_& m) {
@@ -340,8 +229,22 @@ void bind_search(nb::module_& m) {
 
 }  // namespace
 
+tune::Search::NextCandidates next_candidates_of(nb::object search) {
+  return [search = held(std::move(search))](tune::Search&) {
+    return in_python([&] {
+      const nb::object given = search->attr("next_candidates")();
+      Candidates candidates;
+      require(nb::try_cast(given, candidates), ErrorKind::type_mismatch, "batch_is_of_candidates",
+              hint("return what `chosen` returns, or candidates of `bred`"), {},
+              "tune: next_candidates returned {}, expected a list of candidates",
+              nb::type_name(given.type()).c_str());
+      return candidates;
+    });
+  };
+}
+
 void bind_tune_search(nb::module_& m) {
-  bind_spaces(m);
+  bind_tune_spaces(m);
   bind_candidates(m);
   bind_logged_trials(m);
   bind_search(m);

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/tune/measure/candidate_runner.h"
 
-#include <cmath>
+#include <algorithm>
 #include <limits>
+#include <memory>
 
 #include "loopsmith/runtime/cpus.h"
 #include "loopsmith/support/error.h"
-#include "loopsmith/tune/search/in_threads.h"
+#include "loopsmith/tune/measure/in_time.h"
 
 namespace loopsmith::tune {
 namespace {
 
 constexpr double check_factor = 10;  ///< How much longer the program as it is written may take.
+constexpr int warm_samples = 20, cold_samples = 6;  ///< Of a duel.
 
 }  // namespace
 
@@ -38,16 +40,33 @@ Module CandidateRunner::compile(const Ptr<PrimFunc>& func) const {
 }
 
 std::vector<Compiled> CandidateRunner::compiled(const std::vector<Candidate>& batch) const {
-  std::vector<Compiled> made;
-  for (const Candidate& candidate : batch) made.push_back({candidate});
-  in_threads(options_.runner ? 0 : batch.size(), default_num_threads(), [&](std::size_t i) {
-    try {
-      made[i].module = compile(batch[i].func);
-    } catch (const UserError& error) {
-      made[i].failure = std::string("compile error: ") + error.what();
-    }
-  });
-  return made;
+  // Owned by all of its compilers: one that is left behind writes here, too.
+  const auto made = std::make_shared<std::vector<Compiled>>();
+  for (const Candidate& candidate : batch) made->push_back({candidate});
+  if (options_.runner) return std::move(*made);
+  std::vector<std::function<void()>> tasks;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    tasks.emplace_back([made, i, target = options_.target, options = options_.build] {
+      Compiled& own = (*made)[i];
+      try {
+        own.module = build(own.candidate.func, target, options);
+      } catch (const UserError& error) {
+        own.failure = compile_error;
+        own.detail = error.what();
+      }
+    });
+  }
+  const std::vector<bool> in_time =
+      ended_in_time(std::move(tasks), default_num_threads(), limits_.seconds);
+  std::vector<Compiled> found;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    found.push_back(
+        in_time[i] ? std::move((*made)[i])
+                   : Compiled{.candidate = batch[i],
+                              .failure = compile_timeout,
+                              .detail = fmt::format("not compiled within {} s", limits_.seconds)});
+  }
+  return found;
 }
 
 /// What the runner says of a scheduled function.
@@ -56,17 +75,13 @@ Outcome CandidateRunner::run(const Ptr<PrimFunc>& func, std::size_t point) const
   try {
     outcome.samples = options_.runner(with_sizes(func, sizes_[point]));
   } catch (const UserError& error) {
-    outcome.failure = error.what();
-  }
-  const double seconds = median(outcome.samples);
-  if (outcome.failure.empty() && !(std::isfinite(seconds) && seconds > 0)) {
-    outcome.failure = "the runner gave no time: it returns seconds, more than 0";
+    outcome = {.failure = run_error, .detail = error.what()};
   }
   return outcome;
 }
 
 Outcome CandidateRunner::measure(const Compiled& tried, std::size_t point, double best) const {
-  if (!tried.failure.empty()) return {.failure = tried.failure};
+  if (!tried.failure.empty()) return {.failure = tried.failure, .detail = tried.detail};
   if (options_.runner) return run(tried.candidate.func, point);
   return workloads_[point].measure(*tried.module, best, limits_);
 }
@@ -77,6 +92,7 @@ Outcome CandidateRunner::measure_reference(std::size_t point) const {
 }
 
 Outcome CandidateRunner::duel(const Compiled& tried, std::size_t point, int warm, int cold) const {
+  if (!tried.failure.empty()) return {.failure = tried.failure, .detail = tried.detail};
   if (!options_.runner) {
     ChildLimits limits = limits_;
     limits.seconds *= warm + cold;
@@ -85,30 +101,57 @@ Outcome CandidateRunner::duel(const Compiled& tried, std::size_t point, int warm
   Outcome outcome = run(tried.candidate.func, point);
   Outcome other = run(reference_, point);
   outcome.others = std::move(other.samples);
-  if (outcome.failure.empty()) outcome.failure = std::move(other.failure);
+  if (outcome.failure.empty()) {
+    outcome.failure = std::move(other.failure);
+    outcome.detail = std::move(other.detail);
+  }
   return outcome;
 }
 
-std::string CandidateRunner::difference_of_program() const {
-  if (options_.runner) return "a runner of your own compares, too";
-  if (options_.numerics != Numerics::free) return {};
+Outcome CandidateRunner::check(const Ptr<PrimFunc>& scheduled) const {
+  if (options_.runner) {
+    return {.failure = not_compared, .detail = "a runner of your own compares, too"};
+  }
+  const Module program = compile(scheduled);
   BuildOptions plain = options_.build;
   plain.default_schedule = false;
-  return check(build(func_, options_.target, plain), check_factor);
-}
-
-std::string CandidateRunner::difference_of(const Ptr<PrimFunc>& scheduled) const {
-  return options_.runner ? std::string() : check(compile(scheduled), 1);
-}
-
-std::string CandidateRunner::check(const Module& program, double factor) const {
+  const bool is_locked = options_.numerics != Numerics::free;
+  const Module written = is_locked ? *by_default_ : build(func_, options_.target, plain);
   ChildLimits limits = limits_;
-  limits.seconds *= factor;
+  limits.seconds *= check_factor;
   for (const Workload& workload : workloads_) {
-    std::string failure = workload.check(program, limits).failure;
-    if (!failure.empty()) return failure;
+    Outcome outcome = workload.check(program, limits_);
+    if (outcome.failure.empty()) outcome = workload.compare(program, written, limits);
+    if (!outcome.failure.empty()) return outcome;
   }
   return {};
+}
+
+Measurer measurer_of(const CandidateRunner& runner) {
+  const auto ready = std::make_shared<std::vector<Compiled>>();
+  const auto compiled = [&runner, ready](const Candidate& candidate) {
+    const auto is_it = [&](const Compiled& each) {
+      return each.candidate.program == candidate.program;
+    };
+    const auto found = std::ranges::find_if(*ready, is_it);
+    return found != ready->end() ? *found : runner.compiled({candidate}).front();
+  };
+  Measurer made;
+  made.batch = static_cast<std::size_t>(default_num_threads());  // All compile at once.
+  made.prepare = [&runner, ready](const std::vector<Candidate>& batch) {
+    *ready = runner.compiled(batch);
+  };
+  made.measure = [&runner, compiled](const std::vector<Candidate>& some, double best) {
+    std::vector<Outcome> outcomes;
+    for (const Candidate& each : some) outcomes.push_back(runner.measure(compiled(each), 0, best));
+    return outcomes;
+  };
+  made.measure_reference = [&runner] { return runner.measure_reference(0); };
+  made.duel = [&runner, compiled](const Candidate& candidate) {
+    return runner.duel(compiled(candidate), 0, warm_samples, cold_samples);
+  };
+  made.check = [&runner](const Candidate& candidate) { return runner.check(candidate.func); };
+  return made;
 }
 
 }  // namespace loopsmith::tune

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "loopsmith/tune/measure/measurement.h"
+#include "loopsmith/tune/measure/measurer.h"
 #include "loopsmith/tune/search/candidate.h"
 #include "loopsmith/tune/search/search_options.h"
 
@@ -15,7 +16,8 @@ namespace loopsmith::tune {
 struct Compiled {
   Candidate candidate;
   std::optional<Module> module = {};  ///< None where a given runner measures.
-  std::string failure = {};           ///< Why it could not be compiled.
+  std::string failure = {};           ///< Why it could not be compiled,
+  std::string detail = {};            ///< and what was said.
 };
 
 /// Measures candidates of one function, called with arguments of some sizes.
@@ -29,6 +31,8 @@ class CandidateRunner {
   /// What candidates are compared with, and have to beat.
   const Ptr<PrimFunc>& reference() const { return reference_; }
 
+  /// Compiles in threads of this process. One that takes longer than a trial may is left behind,
+  /// and has failed.
   std::vector<Compiled> compiled(const std::vector<Candidate>& batch) const;
   /// Checks a candidate and measures it with the arguments of a point; one that cannot be quicker
   /// than `best` is measured once.
@@ -37,16 +41,13 @@ class CandidateRunner {
   Outcome measure_reference(std::size_t point) const;
   /// Measures a candidate beside that, in turns, so often warm and cold.
   Outcome duel(const Compiled& tried, std::size_t point, int warm, int cold) const;
-  /// Compares the program as it is written with what candidates are compared with; empty where they
-  /// agree. Under a lock they are one.
-  std::string difference_of_program() const;
-  /// Where a function gives other results than it has to.
-  std::string difference_of(const Ptr<PrimFunc>& scheduled) const;
+  /// Compares a function as it is scheduled with the program as it is written; under a lock, with
+  /// what candidates are compared with, which is that.
+  Outcome check(const Ptr<PrimFunc>& scheduled) const;
 
  private:
   Module compile(const Ptr<PrimFunc>& func) const;
   Outcome run(const Ptr<PrimFunc>& func, std::size_t point) const;
-  std::string check(const Module& program, double factor) const;
 
   Ptr<PrimFunc> func_;
   const SearchOptions& options_;
@@ -56,5 +57,8 @@ class CandidateRunner {
   std::vector<Sizes> sizes_;
   std::vector<Workload> workloads_;  ///< None where a given runner measures.
 };
+
+/// What measures candidates with the arguments of the first point. The runner outlives it.
+Measurer measurer_of(const CandidateRunner& runner);
 
 }  // namespace loopsmith::tune

@@ -161,11 +161,12 @@ std::array<std::vector<double>*, 4> samples_of(Outcome& outcome) {
   try {
     outcome = task();
   } catch (const std::exception& error) {
-    outcome.failure = error.what();
+    outcome = {.failure = run_error, .detail = error.what()};
   }
   std::string message;
   for (const auto* samples : samples_of(outcome)) append(message, *samples);
-  message += outcome.failure;
+  append(message, {outcome.flops, outcome.bytes});
+  message += outcome.failure + '\0' + outcome.detail;
   for (std::string_view rest = message; !rest.empty();) {
     const ssize_t written = ::write(pipe, rest.data(), rest.size());
     if (written <= 0) break;
@@ -208,13 +209,24 @@ Outcome in_child(const std::function<Outcome()>& task, const ChildLimits& limits
   if (!message) ::kill(child, SIGKILL);
   int status = 0;
   ::waitpid(child, &status, 0);
-  if (!message) return {.failure = fmt::format("it took more than {} seconds", limits.seconds)};
-  if (WIFSIGNALED(status)) return {.failure = fmt::format("crash: signal {}", WTERMSIG(status))};
-  if (message->empty()) return {.failure = fmt::format("the process ended with {}", status)};
+  if (!message) {
+    return {.failure = timeout, .detail = fmt::format("no answer within {} s", limits.seconds)};
+  }
+  if (WIFSIGNALED(status)) {
+    return {.failure = crash, .detail = fmt::format("signal {}", WTERMSIG(status))};
+  }
+  if (message->empty()) {
+    return {.failure = crash, .detail = fmt::format("the process ended with {}", status)};
+  }
   std::string_view rest = *message;
   Outcome outcome;
   for (auto* samples : samples_of(outcome)) *samples = take_samples(rest);
-  outcome.failure = rest;
+  const std::vector<double> work = take_samples(rest);
+  outcome.flops = work.at(0);
+  outcome.bytes = work.at(1);
+  const std::size_t end = rest.find('\0');
+  outcome.failure = rest.substr(0, end);
+  outcome.detail = rest.substr(end + 1);
   return outcome;
 }
 
@@ -223,6 +235,12 @@ int calls_in_a_sample(const Module& program, std::span<const CallArgument> argum
   constexpr double sample_seconds = 1e-3;
   const double call = program.entry().time(arguments, {.warmup = 0, .repeat = 1}).median;
   return std::max(1, static_cast<int>(std::ceil(sample_seconds / std::max(call, 1e-9))));
+}
+
+/// What a wrong result is told by; nothing where it is right.
+Outcome outcome_of(std::string wrong) {
+  if (wrong.empty()) return {};
+  return {.failure = wrong_result, .detail = std::move(wrong)};
 }
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
@@ -286,6 +304,15 @@ double median(std::vector<double> samples) {
   return *middle;
 }
 
+double time_of(Outcome& outcome) {
+  if (!outcome.failure.empty()) return std::numeric_limits<double>::infinity();
+  const double seconds = outcome.samples.empty() ? NAN : median(outcome.samples);
+  if (std::isfinite(seconds) && seconds > 0) return seconds;
+  outcome.failure = no_time;
+  outcome.detail = fmt::format("the runner returned {} s, expected a positive number", seconds);
+  return std::numeric_limits<double>::infinity();
+}
+
 std::string difference(const std::vector<NDArray>& expected, const std::vector<NDArray>& got,
                        bool is_exact) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -310,13 +337,14 @@ Outcome Workload::measure(const Module& program, double best, const ChildLimits&
     const std::vector<NDArray> arrays = results(program);
     const double first = seconds_since(begin);
     if (std::string wrong = difference(expected_, arrays, is_exact_); !wrong.empty()) {
-      return {.failure = "wrong result: " + wrong};
+      return outcome_of(std::move(wrong));
     }
     if (first > 10 * best + 1e-3) return {.samples = {first}};
     const auto given = call_arguments(arrays);
     const Timing once = program.entry().time(given, {.warmup = 0, .repeat = 1, .number = 1});
     if (once.median > slower * best) return {.samples = once.samples};
-    return {.samples = program.entry().time(given).samples};
+    Timing taken = program.entry().time(given);
+    return {.samples = std::move(taken.samples), .flops = taken.flops, .bytes = taken.bytes};
   };
   return in_child(task, limits);
 }
@@ -350,9 +378,14 @@ Outcome Workload::duel(const Module& program, const Module& other, int warm, int
 }
 
 Outcome Workload::check(const Module& program, const ChildLimits& limits) const {
-  const auto task = [&]() -> Outcome {
-    const std::string wrong = difference(expected_, results(program), is_exact_);
-    return {.failure = wrong.empty() ? wrong : "wrong result: " + wrong};
+  const auto task = [&] { return outcome_of(difference(expected_, results(program), is_exact_)); };
+  return in_child(task, limits);
+}
+
+Outcome Workload::compare(const Module& program, const Module& other,
+                          const ChildLimits& limits) const {
+  const auto task = [&] {
+    return outcome_of(difference(results(other), results(program), is_exact_));
   };
   return in_child(task, limits);
 }

@@ -8,12 +8,17 @@
 #include "loopsmith/ir/function.h"
 #include "loopsmith/runtime/module.h"
 #include "loopsmith/runtime/ndarray.h"
+#include "loopsmith/tune/measure/outcome.h"
 #include "loopsmith/tune/sizes/sizes.h"
 
 namespace loopsmith::tune {
 
 /// The one in the middle; infinity where there is none.
 double median(std::vector<double> samples);
+
+/// The time of a call, the median of the samples; infinity where there is none. One that is no
+/// positive number is a failure from then on.
+double time_of(Outcome& outcome);
 
 /// Arrays with random numbers for the parameters of a function: floats are normally distributed,
 /// those of 16 bits from 0.5 to 1, of both signs, integers are 0 to 9, all others 0. Throws a
@@ -27,15 +32,6 @@ std::vector<NDArray> random_arguments(const PrimFunc& func, std::uint64_t seed,
 /// where they do not.
 std::string difference(const std::vector<NDArray>& expected, const std::vector<NDArray>& got,
                        bool is_exact = false);
-
-/// What a child process has found out.
-struct Outcome {
-  std::vector<double> samples;     ///< Seconds of calls.
-  std::vector<double> others;      ///< Of a duel: seconds of the other program's calls.
-  std::vector<double> cold;        ///< Of a duel: seconds of calls whose data is in no cache,
-  std::vector<double> other_cold;  ///< and of the other program's.
-  std::string failure;             ///< What went wrong; empty where nothing did.
-};
 
 /// What a child process may use.
 struct ChildLimits {
@@ -57,6 +53,8 @@ class Workload {
                const ChildLimits& limits) const;
   /// Checks a program alone.
   Outcome check(const Module& program, const ChildLimits& limits) const;
+  /// Compares what two programs give.
+  Outcome compare(const Module& program, const Module& other, const ChildLimits& limits) const;
 
  private:
   std::vector<NDArray> results(const Module& program) const;

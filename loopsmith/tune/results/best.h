@@ -35,6 +35,12 @@ struct Best {
   /// Which choices mattered, those that did most first: a line each, with the median times of the
   /// quickest decision and of the slowest. Compared are the trials with the steps of the best one.
   std::string explain() const;
+  /// One line: the times, how many candidates there were, and what became of them.
+  std::string text() const;
+  /// A report as a page of its own: charts, what mattered, what failed, the steps, the program.
+  std::string html() const;
+  /// Its charts as an element of SVG: the best so far against time, times against decisions.
+  std::string svg() const;
 };
 
 /// What a search for ranges of sizes has found: a few schedules, and which of them runs.
@@ -54,6 +60,11 @@ struct BestSizes {
   Ptr<PrimFunc> function() const;
   /// How many times as quick as the default schedule: the weighted geometric mean.
   double speedup() const { return speedup_of(rows); }
+  /// The tree, and a line for each of the drawn sizes.
+  std::string text() const;
+  /// As those of `Best`; the charts have the times against each size that varies.
+  std::string html() const;
+  std::string svg() const;
 };
 
 /// What a search for the functions of a module has found.
@@ -65,6 +76,8 @@ struct BestModule {
 
   /// The module for `build`: functions for which nothing quicker was found are as they were.
   Ptr<IRModule> scheduled() const;
+  /// The reports of all functions as one page.
+  std::string html() const;
 };
 
 }  // namespace loopsmith::tune

@@ -10,6 +10,7 @@
 #include "loopsmith/driver/build.h"
 #include "loopsmith/driver/schedule.h"
 #include "loopsmith/runtime/ndarray.h"
+#include "loopsmith/schedule/handles.h"
 #include "loopsmith/tune/search/strategy.h"
 #include "loopsmith/tune/spaces/numerics.h"
 
@@ -23,13 +24,24 @@ using Decision = std::pair<std::string, Argument>;
 using Mutator =
     std::function<std::vector<Decision>(const std::vector<Decision>& decided, std::uint64_t seed)>;
 
+/// A way to schedule a block, beside those of the generated space.
+struct Rule {
+  /// By which records keep trials; empty: they are not kept.
+  std::string name = {};
+  /// Takes steps on a block, some of which may sample; false, before the first one, where it has
+  /// none for it. What it throws as a ScheduleError is a draw that is no schedule.
+  std::function<bool(tir::Schedule&, BlockRV)> apply;
+};
+
 /// A candidate that was tried.
 struct Trial {
   std::string function;  ///< The name of the function.
   std::string trace;     ///< Its steps, as `tir::Schedule::apply_json` takes them.
   double predicted = 0;  ///< Seconds of a call by the model, about.
   double seconds = std::numeric_limits<double>::infinity();  ///< The median; infinity: it failed.
-  std::string failure = {};
+  std::string failure = {};  ///< What kind of failure it was: "compile error", "wrong result", ...
+  std::string detail = {};   ///< What was said of it.
+  double elapsed = 0;        ///< Seconds since the search began.
 };
 
 /// What a search is given. All may be left out.
@@ -43,6 +55,9 @@ struct SearchOptions {
   /// space of this name goes on with them. Empty: they are not kept. In Python, it is the module
   /// and the name of the function.
   std::string space_name = {};
+  /// Rules of one's own, beside those of the generated space, where that is searched; one thread
+  /// draws then.
+  std::vector<Rule> rules = {};
   int trials = 64;  ///< At most so many candidates are measured,
   double seconds = std::numeric_limits<double>::infinity();  ///< and for so long, about.
   std::uint64_t seed = 1;

@@ -117,13 +117,19 @@ void schedule_block(Schedule& schedule, BlockRV block) {
 }  // namespace
 
 void generated_space(Schedule& schedule) {
+  generated_space_with(schedule, {});
+}
+
+void generated_space_with(Schedule& schedule, const std::vector<BlockRule>& rules) {
   for (const LoopRV loop : get_child_loops(schedule)) {
     if (!is_of_block(schedule, loop)) plain_loop_space(schedule, loop);
   }
   const auto root = get_block.attempt(schedule, "root");
   if (!root) return;
   const Handles<BlockRV> blocks = get_child_blocks(schedule, *root);
-  for (std::size_t i = blocks.size(); i-- > 0;) schedule_block(schedule, blocks[i]);
+  for (std::size_t i = blocks.size(); i-- > 0;) {
+    if (!apply_rules(schedule, blocks[i], rules)) schedule_block(schedule, blocks[i]);
+  }
 }
 
 }  // namespace loopsmith::tune

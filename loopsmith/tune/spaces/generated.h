@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <vector>
+
 #include "loopsmith/schedule/schedule.h"
+#include "loopsmith/tune/spaces/block_rule.h"
 
 namespace loopsmith::tune {
 
@@ -14,5 +17,7 @@ namespace loopsmith::tune {
 /// The others are tiled, made parallel and vectorized. Which of these is a sample. Loops without
 /// blocks: plain_loop_space.h.
 void generated_space(Schedule& schedule);
+/// The same, where each of some rules is another way to schedule a block.
+void generated_space_with(Schedule& schedule, const std::vector<BlockRule>& rules);
 
 }  // namespace loopsmith::tune

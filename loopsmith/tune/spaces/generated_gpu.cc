@@ -156,12 +156,18 @@ void bind_block(Schedule& schedule, BlockRV block) {
 }  // namespace
 
 void generated_space_for_gpu(Schedule& schedule) {
+  generated_space_for_gpu_with(schedule, {});
+}
+
+void generated_space_for_gpu_with(Schedule& schedule, const std::vector<BlockRule>& rules) {
   for (const LoopRV loop : get_child_loops(schedule)) {
     if (get_child_blocks(schedule, loop).empty()) bind_line(schedule, loop);
   }
   if (const auto root = get_block.attempt(schedule, "root")) {
     const Handles<BlockRV> blocks = get_child_blocks(schedule, *root);
-    for (std::size_t i = blocks.size(); i-- > 0;) bind_block(schedule, blocks[i]);
+    for (std::size_t i = blocks.size(); i-- > 0;) {
+      if (!apply_rules(schedule, blocks[i], rules)) bind_block(schedule, blocks[i]);
+    }
   }
   bind_rest_for_gpu(schedule, gpu_limits(Target("opencl")), true);
   require_no_obligations(schedule, "tune");

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <vector>
+
 #include "loopsmith/schedule/schedule.h"
+#include "loopsmith/tune/spaces/block_rule.h"
 
 namespace loopsmith::tune {
 
@@ -15,5 +18,7 @@ namespace loopsmith::tune {
 ///
 /// Throws a ScheduleError where what was drawn leaves an obligation open.
 void generated_space_for_gpu(Schedule& schedule);
+/// The same, where each of some rules is another way to schedule a block.
+void generated_space_for_gpu_with(Schedule& schedule, const std::vector<BlockRule>& rules);
 
 }  // namespace loopsmith::tune

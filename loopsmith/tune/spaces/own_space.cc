@@ -17,12 +17,23 @@ Space generated_for_gpu() {
   return {.steps = generated_space_for_gpu, .name = "generated for GPUs", .is_concurrent = true};
 }
 
-Space generated_for(const Target& target) {
-  return target.is_gpu() ? generated_for_gpu() : generated();
+Space generated_for(const Target& target, const std::vector<BlockRule>& rules) {
+  Space space = target.is_gpu() ? generated_for_gpu() : generated();
+  if (rules.empty()) return space;
+  space.steps = [rules, is_gpu = target.is_gpu()](Schedule& schedule) {
+    is_gpu ? generated_space_for_gpu_with(schedule, rules) : generated_space_with(schedule, rules);
+  };
+  space.is_concurrent = false;
+  for (const BlockRule& rule : rules) {
+    const bool is_named = !space.name.empty() && !rule.name.empty();
+    space.name = is_named ? space.name + ", " + rule.name : "";
+  }
+  return space;
 }
 
-Space with_default(const Ptr<PrimFunc>& func, const Target& target, const BuildOptions& options) {
-  Space space = generated_for(target);
+Space with_default(const Ptr<PrimFunc>& func, const Target& target, const BuildOptions& options,
+                   const std::vector<BlockRule>& rules) {
+  Space space = generated_for(target, rules);
   try {
     const tir::Schedule schedule = tir::default_schedule(func, target, true, options);
     return either(schedule.engine().trace(), std::move(space));
@@ -33,9 +44,9 @@ Space with_default(const Ptr<PrimFunc>& func, const Target& target, const BuildO
 }
 
 Space own_space(const Ptr<PrimFunc>& func, const Target& target, const BuildOptions& options,
-                Numerics numerics) {
-  if (numerics != Numerics::free) return generated_for(target);
-  return with_default(func, target, options);
+                Numerics numerics, const std::vector<BlockRule>& rules) {
+  if (numerics != Numerics::free) return generated_for(target, rules);
+  return with_default(func, target, options, rules);
 }
 
 }  // namespace loopsmith::tune

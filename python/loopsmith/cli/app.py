@@ -34,6 +34,9 @@ DumpOption = Annotated[
     typer.Option("--dump-pass", help="Print the program before and after this pass; or 'all'."),
 ]
 OutputOption = Annotated[Optional[Path], typer.Option("--output", "-o", help="The file to write.")]
+OutputsOption = Annotated[
+    Optional[list[Path]], typer.Option("--output", "-o", help="A file to write; several are.")
+]
 HeaderOption = Annotated[Optional[Path], typer.Option(help="A C header to write.")]
 OtherArgument = Annotated[
     Optional[str], typer.Argument(metavar="[OTHER]", help="A program to compare it with.")

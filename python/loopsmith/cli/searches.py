@@ -15,7 +15,7 @@ from .app import (
     AddOption,
     ExportOption,
     NumericsOption,
-    OutputOption,
+    OutputsOption,
     ProgramArgument,
     RecordsArgument,
     RecordsOption,
@@ -39,12 +39,13 @@ def tune(
     seed: Annotated[int, typer.Option(help="Of the search and of the random arguments.")] = 0,
     search: Annotated[str, typer.Option(help="evolutionary, annealed or random.")] = "evolutionary",
     numerics: NumericsOption = "free",
-    output: OutputOption = None,
+    output: OutputsOption = None,
 ) -> None:
     """Search for the quickest schedule of a function, a module, or a schedule with samples.
 
     Prints what was found and which choices mattered. With -o page.html, a report; with -o
-    schedule.py, the steps. Ctrl-C ends the search with the best so far.
+    charts.svg and -o charts.png, its charts; with -o schedule.py, the steps. Ctrl-C ends the search
+    with the best so far.
     """
     from .. import tuning
 
@@ -56,20 +57,19 @@ def tune(
     print(best)
     if isinstance(best, tuning.Tuned):
         print(best.explain())
-        if output is None:
+        if not output:
             print(best.trace)
-    if output is None:
-        return
-    if output.suffix == ".html":
-        best.html(output)
-    elif isinstance(best, tuning.Tuned):
-        output.write_text(f"{best.trace}\n", encoding="utf-8")
-    else:
-        _core.fail(
-            "UserError", "output_is_a_report",
-            f"tune: {output} cannot have the steps of several schedules",
-            hint="name a page: -o report.html",
-        )  # fmt: skip
+    for path in output or []:
+        if path.suffix != ".py":
+            best.report(path)
+        elif isinstance(best, tuning.Tuned):
+            path.write_text(f"{best.trace}\n", encoding="utf-8")
+        else:
+            _core.fail(
+                "UserError", "output_is_a_report",
+                f"tune: {path} cannot have the steps of several schedules",
+                hint="name a page: -o report.html",
+            )  # fmt: skip
 
 
 @app.command("records")
@@ -88,10 +88,16 @@ def show_records(
     if export is not None:
         store.export_lines(export)
     rows = [
-        (each.name, seconds_text(each.seconds), seconds_text(each.default_seconds), each.target)
+        (
+            each.name,
+            seconds_text(each.seconds),
+            seconds_text(each.default_seconds),
+            each.target,
+            each.version,
+        )
         for each in store.all()
     ]
-    print_table(("function", "time", "default schedule", "target"), rows)
+    print_table(("function", "time", "default schedule", "target", "version"), rows)
 
 
 @app.command()

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from .._core import Candidate, SizeRange, WithDefault
+from .._core import Candidate, SizeRange, Trial, WithDefault
 from .background import BackgroundModule
 from .measure.ray_runner import RayRunner
 from .measure.remote import RemoteRunner
@@ -18,10 +18,10 @@ from .model.learned import LearnedModel
 from .model.model import AnalyticModel, Learner, Model
 from .records import exchange
 from .records.records import Record, Records
-from .results.result import Explanation, Trial, Tuned, TunedModule
+from .results.result import Explanation, Tuned, TunedModule
 from .search.search import AnnealedSearch, EvolutionarySearch, RandomSearch, Search
 from .sizes.sized import TunedSizes
-from .spaces.generated import generated, generated_for_gpu
+from .spaces.generated import Rule, generated, generated_for_gpu
 from .spaces.holes import Decision, decisions_of, mutated
 from .spaces.space import Space
 from .tuner import tune
@@ -48,6 +48,7 @@ __all__ = [
     "Records",
     "RemoteRunner",
     "Request",
+    "Rule",
     "Runner",
     "Search",
     "SizeRange",

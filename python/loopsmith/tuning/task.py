@@ -4,19 +4,17 @@
 from __future__ import annotations
 
 import math
-import statistics
 import time
+import warnings
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 from .. import _core
-from .._core import Candidate, LoggedTrial, PrimFunc, Schedule
-from ..ir import structural_equal
+from .._core import Candidate, PrimFunc, Trial
 from .measure.roofline import Limit
 from .measure.worker import Attempt, Check, Duel, Outcome, Request
-from .records.records import is_written
 from .records.trial_log import TrialLog
-from .results.result import Trial, Tuned
+from .results.result import Tuned
 from .search.search import Search
 
 FINALISTS = 3
@@ -31,7 +29,7 @@ class RunsCandidates(Protocol):
         """Measure one candidate, or one beside the default schedule; or check its results."""
 
 
-class Task:
+class Task(_core.Task):
     """One function: its search, and what has been measured.
 
     Parameters
@@ -59,54 +57,29 @@ class Task:
         begun: float | None = None,
         log: TrialLog | None = None,
     ) -> None:
+        trials: list[Trial] = []
+        super().__init__(
+            func,
+            search,
+            Measurer(runner),
+            trials.append,
+            time.monotonic() if begun is None else begun,
+            [] if log is None else log.all(),
+            None if log is None else log.add,
+        )
         self.func = func
         self.weight = weight
-        self.trials: list[Trial] = []
-        self.times = _core.TrialTimes()
-        self.is_exhausted = False
-        self._search = search
-        self._runner = runner
-        self._begun = time.monotonic() if begun is None else begun
-        self._candidates: list[tuple[float, int, Candidate]] = []
-        self._log = log
+        self.trials = trials
         self.limit: Limit | None = None
         """What a call asks of this machine at least; None where that is not known."""
-        self.work = 0.0, 0.0
-        """How many operations a call asks for, and how many bytes its tensors have."""
-        self.default_seconds = self._measure_default()
-        if log is not None:
-            earlier = search.resume(log.all(), FINALISTS)
-            self._candidates = [
-                (seconds, -1 - number, candidate)
-                for number, (candidate, seconds) in enumerate(earlier)
-            ]
+        self._has_warned = False
 
     @property
     def limit_seconds(self) -> float:
         """What a call takes at least on this machine; 0 where that is not known."""
         return self.limit.seconds if self.limit else 0.0
 
-    @property
-    def best_seconds(self) -> float:
-        """The time of the quickest candidate; infinity before there is one."""
-        return min((seconds for seconds, _, _ in self._candidates), default=math.inf)
-
-    @property
-    def result_seconds(self) -> float:
-        """The time of the quickest candidate, or of the default schedule where that is quicker."""
-        return min(self.best_seconds, self.default_seconds)
-
-    @property
-    def expected_gain(self) -> float:
-        """The share of `result_seconds` that the best candidate left is expected to save."""
-        return self._search.expected_gain(self.result_seconds)
-
-    @property
-    def refused(self) -> dict[str, int]:
-        """How many draws were no legal schedule, by what was said."""
-        return self._search.refused
-
-    def step(self, limit: int = 1) -> int:
+    def step(self, limit: int = 1, deadline: float = math.inf) -> int:
         """Measure more candidates, as many as the runner takes at once; return how many.
 
         When there is none, the task is exhausted.
@@ -115,31 +88,15 @@ class Task:
         ----------
         limit
             How many at most.
+        deadline
+            What `time.monotonic` tells when it is too late for another one.
         """
-        count = min(limit, getattr(self._runner, "parallelism", 1))
-        proposed = [self._search.propose() for _ in range(count)]
-        candidates = [candidate for candidate in proposed if candidate is not None]
-        self.is_exhausted = not candidates
-        requests = [Attempt(each.scheduled, self.result_seconds) for each in candidates]
-        for candidate, outcome in zip(candidates, run_all(self._runner, requests)):
-            self._take(candidate, outcome)
-        return len(candidates)
-
-    def _take(self, candidate: Candidate, outcome: Outcome) -> None:
-        """Take note of what became of a candidate."""
-        seconds, failure, detail = _time_of(outcome)
-        if failure is None:
-            self._search.learn(candidate, seconds)
-            self._candidates.append((seconds, len(self.trials), candidate))
-            self._candidates = sorted(self._candidates, key=_rank)[:FINALISTS]
-        if self._log is not None:
-            log, took = self._log, None if failure else seconds
-            trial = LoggedTrial.of(candidate, took)
-            if not is_written(lambda: log.add(trial)):
-                self._log = None
-        elapsed = time.monotonic() - self._begun
-        self.times.add(seconds)
-        self.trials.append(Trial(candidate.trace, seconds, failure, detail, elapsed))
+        count = super().step(limit, deadline)
+        if self.keep_failure and not self._has_warned:
+            self._has_warned = True
+            text = f"tune: goes on without a record: {self.keep_failure}"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+        return count
 
     def finish(
         self, options: dict[str, Any], was_interrupted: bool, finalists: int = FINALISTS
@@ -160,85 +117,59 @@ class Task:
         UserError
             There is no candidate that gave right results.
         """
-        if not self._candidates:
-            self._fail()
-        ranked = [candidate for _, _, candidate in sorted(self._candidates, key=_rank)]
-        duels = [
-            (self._runner.run(Duel(candidate.scheduled)), candidate)
-            for candidate in ranked[:finalists]
-        ]
-        duels = [(duel, candidate) for duel, candidate in duels if duel.failure is None]
-        duels = sorted(duels, key=lambda item: -_speedup(item[0])) or [(Outcome(), ranked[0])]
-        if finalists and _speedup(duels[0][0]) < 1:
-            # Nothing found is as quick as the default schedule, which may be of the space itself.
-            starts = [
-                (self._runner.run(Duel(each.scheduled)), each) for each in self._search.started
-            ]
-            duels = [pair for pair in starts if pair[0].failure is None] + duels
-        outcome, chosen, check = self._first_right(duels) if finalists else (*duels[0], UNCHECKED)
+        found = self.best(finalists)
         return Tuned(
             func=self.func,
-            schedule=self._replayed(chosen),
+            schedule=found.schedule,
             trials=self.trials,
             refused=self.refused,
-            seconds=statistics.median(outcome.samples or [self.best_seconds]),
-            default_seconds=statistics.median(outcome.default_samples or [self.default_seconds]),
-            duel=outcome,
-            check=check,
+            seconds=found.seconds,
+            default_seconds=found.default_seconds,
+            duel=Outcome(found.samples, found.default_samples, found.cold, found.default_cold),
+            check=CHECKED if found.is_checked else UNCHECKED,
             was_interrupted=was_interrupted,
             is_exhausted=self.is_exhausted,
             options=options,
             limit=self.limit,
         )
 
-    def _first_right(
-        self, duels: list[tuple[Outcome, Candidate]]
-    ) -> tuple[Outcome, Candidate, str]:
-        """Return the first whose results are those of the program without a schedule."""
-        for duel, candidate in duels:
-            checked = self._runner.run(Check(candidate.scheduled))
-            if checked.failure is None:
-                return duel, candidate, CHECKED
-            if checked.failure != "wrong result":
-                return duel, candidate, UNCHECKED
-        return _core.fail(
-            "UserError",
-            "default_schedule_is_right",
-            f"tune: {self.func.name}: the program without a schedule gives other results than the "
-            f"default schedule and the candidates: {checked.detail}",
-            hint="compare ls.build(x) and ls.build(x, default_schedule=False): sums of many "
-            "numbers of both signs differ by rounding; pass other arguments",
-        )
 
-    def _replayed(self, candidate: Candidate) -> Schedule:
-        """Return the schedule that a record of the candidate gives."""
-        sch = Schedule(self.func)
-        candidate.trace.apply_to_schedule(sch)
-        if not structural_equal(Candidate(sch).scheduled, candidate.scheduled):
-            _core.fail(
-                "InternalError",
-                "trace_gives_the_schedule",
-                f"tune: {self.func.name}: the trace of the winner gives another program",
-                hint="report this, with the trace",
-            )
-        return sch
+class Measurer:
+    """Asks a runner what the library wants to know of candidates.
 
-    def _measure_default(self) -> float:
-        outcome = self._runner.run(Attempt(None, math.inf))
-        self.work = outcome.flops, outcome.bytes
-        seconds, failure, _ = _time_of(outcome)
-        return math.inf if failure else seconds
+    Parameters
+    ----------
+    runner
+        It may measure several candidates at once, by a method `run_all`; `parallelism` says how
+        many. It may make candidates ready, by a method `prepare`; `batch` says how many at once.
+    """
 
-    def _fail(self) -> None:
-        said = [f"{trial.failure}: {trial.detail}" for trial in self.trials if trial.failure]
-        said += [f"refused: {condition}" for condition in self.refused]
-        _core.fail(
-            "UserError",
-            "a_candidate_works",
-            f"tune: {self.func.name}: none of {len(self.trials)} candidates could be built and "
-            f"measured; {said[0] if said else 'there was no time for one'}",
-            hint="give more trials or seconds, or another space",
-        )
+    def __init__(self, runner: RunsCandidates) -> None:
+        self._runner = runner
+        self.parallelism: int = getattr(runner, "parallelism", 1)
+        self.batch: int = getattr(runner, "batch", 1)
+
+    def measure(self, candidates: Sequence[Candidate], best: float) -> list[Outcome]:
+        """Check and measure candidates; one that takes longer than `best` may be measured once."""
+        return run_all(self._runner, [Attempt(each.scheduled, best) for each in candidates])
+
+    def measure_reference(self) -> Outcome:
+        """Measure the default schedule."""
+        return self._runner.run(Attempt(None, math.inf))
+
+    def duel(self, candidate: Candidate) -> Outcome:
+        """Measure a candidate beside the default schedule, in turns."""
+        return self._runner.run(Duel(candidate.scheduled))
+
+    def check(self, candidate: Candidate) -> Outcome:
+        """Compare results with those of the program without a schedule."""
+        return self._runner.run(Check(candidate.scheduled))
+
+    def prepare(self, candidates: Sequence[Candidate]) -> None:
+        """Make candidates ready that are going to be measured."""
+        made: Any = getattr(self._runner, "prepare", None)
+        if made is not None:
+            made([each.scheduled for each in candidates])
 
 
 def run_all(runner: RunsCandidates, requests: Sequence[Request]) -> list[Outcome]:
@@ -247,22 +178,3 @@ def run_all(runner: RunsCandidates, requests: Sequence[Request]) -> list[Outcome
     if at_once is not None and len(requests) > 1:
         return list(at_once(requests))
     return [runner.run(request) for request in requests]
-
-
-def _time_of(outcome: Outcome) -> tuple[float, str | None, str]:
-    """Return the time of a call, and why there is none."""
-    if outcome.failure is not None:
-        return math.inf, outcome.failure, outcome.detail
-    seconds: Any = statistics.median(outcome.samples) if outcome.samples else math.nan
-    if not (math.isfinite(seconds) and seconds > 0):
-        return math.inf, "no time", f"the runner returned {seconds} s, expected a positive number"
-    return float(seconds), None, ""
-
-
-def _rank(item: tuple[float, int, Candidate]) -> tuple[float, int]:
-    return item[:2]
-
-
-def _speedup(duel: Outcome) -> float:
-    pairs = zip(duel.default_samples, duel.samples)
-    return statistics.median([default / own for default, own in pairs] or [0.0])

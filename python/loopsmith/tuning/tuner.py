@@ -32,7 +32,7 @@ from .sizes.size_range import SizeSpec, is_ranged, sizes_of
 from .sizes.sized import TunedSizes
 from .sizes.tune_sizes import sizes_task
 from .spaces.fixed_order import ordered
-from .spaces.generated import generated_for
+from .spaces.generated import Rule
 from .spaces.space import Space, SpaceFunction
 from .task import RunsCandidates, Task
 
@@ -45,6 +45,7 @@ def tune(
     target: Target | str = DEFAULT_TARGET,
     *,
     space: SpaceFunction | Trace | None = None,
+    rules: Sequence[Rule] = (),
     trials: int = 256,
     seconds: float | None = None,
     records: Records | str | os.PathLike[str] | None = None,
@@ -86,6 +87,10 @@ def tune(
         those of `x` if it is a schedule; or a trace. Without: the samples of a schedule; of what
         has no steps, `loopsmith.tuning.generated` (on a GPU, `generated_for_gpu`) and the default
         schedule with its numbers open.
+    rules
+        Ways of one's own to schedule a block, beside those of the generated space, where that is
+        searched. Each has a method ``apply(sch, block)`` that takes steps, some of which may
+        sample, and returns True; or False, where it has none for the block.
     trials
         How many candidates are measured at most.
     seconds
@@ -179,8 +184,12 @@ def tune(
 
     def without_steps(func: PrimFunc) -> SpaceFunction:
         """Return the space of a function that comes without one."""
-        return generated_for(target) if is_strict else WithDefault(func, target, num_threads)
+        if is_strict:
+            return _core.generated_with(Target(target_text), list(rules))
+        return WithDefault(func, target, num_threads, list(rules))
 
+    if rules and (space is not None or isinstance(x, (Schedule, Trace, TeSchedule))):
+        _fail_rules()
     begun = time.monotonic()
     with ExitStack() as stack:
         tasks: list[AnyTask] = []
@@ -315,6 +324,15 @@ def _strategy_of(search: str | type[Search]) -> type[Search]:
     return SEARCHES[str(search)]
 
 
+def _fail_rules() -> NoReturn:
+    _core.fail(
+        "UserError",
+        "rules_are_of_the_generated_space",
+        "tune: rules are given, and a space of your own",
+        hint="take the steps of the rules in the space",
+    )
+
+
 def _fail_regret() -> NoReturn:
     _core.fail(
         "UserError",
@@ -363,15 +381,15 @@ def _search(
 ) -> bool:
     """Take steps of tasks until the trials or the time are used up; whether it was interrupted."""
     # A tenth of the time is for the last measurements.
-    last = None if deadline is None else deadline - 0.1 * (deadline - time.monotonic())
+    last = math.inf if deadline is None else deadline - 0.1 * (deadline - time.monotonic())
     done = 0
     try:
         while done < trials:
             task = next_task(tasks, patience, regret)
-            is_late = last is not None and time.monotonic() >= last
+            is_late = time.monotonic() >= last
             if task is None or (is_late and task.trials):  # Each has one candidate at least.
                 break
-            done += task.step(trials - done)
+            done += task.step(trials - done, last)
             shown.update(tasks)
     except (KeyboardInterrupt, ConnectionError):  # The latter: of a remote runner.
         return True

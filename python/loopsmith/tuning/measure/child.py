@@ -13,7 +13,7 @@ import sys
 from typing import Any, BinaryIO
 
 from ...errors import UserError
-from .worker import LENGTH, Job, Worker
+from .worker import LENGTH, Job, Prepare, Worker
 
 
 def serve(requests: BinaryIO, replies: BinaryIO) -> None:
@@ -33,7 +33,8 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
                 reply = "run error", str(error)
         else:
             assert worker is not None
-            reply = worker.answer(request)
+            is_ahead = isinstance(request, Prepare)
+            reply = worker.prepare(request) if is_ahead else worker.answer(request)
         text = pickle.dumps(reply, pickle.HIGHEST_PROTOCOL)
         replies.write(LENGTH.pack(len(text)) + text)
         replies.flush()

@@ -11,13 +11,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 from ... import _core
-from .worker import LENGTH, Job, Outcome, Request
+from ..._core import PrimFunc, program_key
+from .worker import LENGTH, Job, Outcome, Prepare, Request, available_processors
 
 PACKAGE_PATH = Path(__file__).resolve().parents[3]
 
@@ -30,14 +32,20 @@ class Runner:
     job
         The program, its arguments, and how it is built.
     timeout
-        Seconds that a candidate has, compiling included.
+        Seconds that a candidate has.
+    compile_timeout
+        Seconds that compiling it ahead has; without, the same.
     """
 
     start_timeout = 600.0  # The default schedule may be slow.
 
-    def __init__(self, job: Job, timeout: float) -> None:
+    def __init__(self, job: Job, timeout: float, compile_timeout: float | None = None) -> None:
         self._job = job
         self._timeout = timeout
+        self._compile_timeout = timeout if compile_timeout is None else compile_timeout
+        self._failed: dict[str, Outcome] = {}
+        self.batch = available_processors()
+        """So many candidates are compiled at once, in threads of the child process."""
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
 
@@ -53,8 +61,31 @@ class Runner:
         self._stop()
         self._errors.close()
 
+    def prepare(self, scheduled: Sequence[PrimFunc]) -> None:
+        """Compile candidates that are going to be measured, each within the limit.
+
+        One that takes longer has failed. What compiles it ends with the process, so that nothing
+        is measured beside it.
+        """
+        self.start()
+        rounds = -(-len(scheduled) // self.batch)
+        limit = self._compile_timeout * rounds + self._timeout
+        reply = self._ask(Prepare(list(scheduled), self._compile_timeout), limit)
+        if isinstance(reply, tuple):  # One of them ended the process; each is compiled on its own.
+            self._failed = {}
+            self._stop()
+            return
+        failed = [(func, outcome) for func, outcome in zip(scheduled, reply) if outcome.failure]
+        self._failed = {program_key(func): outcome for func, outcome in failed}
+        if any(outcome.failure == "compile timeout" for _, outcome in failed):
+            self._stop()
+
     def run(self, request: Request) -> Outcome:
         """Carry out a request; a lost process is an outcome."""
+        if request.scheduled is not None and self._failed:
+            known = self._failed.get(program_key(request.scheduled))
+            if known is not None:
+                return known
         self.start()
         reply = self._ask(request, self._timeout)
         if isinstance(reply, Outcome):

@@ -9,14 +9,16 @@ import resource
 import struct
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Union
 
 import numpy as np
 
-from ..._core import PrimFunc
+from ..._core import PrimFunc, program_key
 from ...driver import build
 from ...errors import UserError
+from .in_time import ended_in_time
 from .workload import copies, difference
 
 
@@ -33,6 +35,14 @@ class Job:
     reference: PrimFunc | None = None  # or those of this program.
     expected: list[list[Any]] | None = None  # For `arguments`, then for each of `others`.
     others: list[list[Any]] = field(default_factory=list)  # Arguments of other sizes.
+
+
+@dataclass(frozen=True)
+class Prepare:
+    """Candidates that are going to be measured: they are compiled, each within some seconds."""
+
+    scheduled: list[PrimFunc]
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -107,7 +117,7 @@ class Outcome:
     flops, bytes
         How many operations a call asks for, and how many bytes its tensors have.
     failure, detail
-        What kind of failure it was, and what was said.
+        What kind of failure it was, and what was said; `Trial` has the kinds.
     """
 
     samples: list[float] = field(default_factory=list)
@@ -119,6 +129,11 @@ class Outcome:
     detail: str = ""
     flops: float = 0.0
     bytes: float = 0.0
+
+
+def available_processors() -> int:
+    """Return on how many processors this process may run."""
+    return len(os.sched_getaffinity(0))
 
 
 class Case:
@@ -198,6 +213,7 @@ class Worker:
 
     def __init__(self, job: Job) -> None:
         self.job = job
+        self._ready: dict[str, Any] = {}
         self.cases = [Case(each, job.is_strict) for each in (job.arguments, *job.others)]
         if job.expected is None:
             by_default = self._default()
@@ -215,12 +231,32 @@ class Worker:
         """What the program gives for each of the arguments."""
         return [case.expected for case in self.cases]
 
+    def prepare(self, request: Prepare) -> list[Outcome]:
+        """Compile candidates in threads; an outcome for each, which tells why it cannot run."""
+        self._ready.clear()
+        tasks = [partial(self._compiled, func) for func in request.scheduled]
+        found = ended_in_time(tasks, available_processors(), request.seconds)
+        late = Outcome(
+            failure="compile timeout", detail=f"not compiled within {request.seconds:g} s"
+        )
+        for func, made in zip(request.scheduled, found):
+            if made is not None and not isinstance(made, Outcome):
+                self._ready[program_key(func)] = made
+        return [
+            late if made is None else made if isinstance(made, Outcome) else Outcome()
+            for made in found
+        ]
+
+    def _compiled(self, func: PrimFunc) -> Any:
+        try:
+            return self._built(func)
+        except Exception as error:  # A thread raises it nowhere.
+            return Outcome(failure="compile error", detail=str(error))
+
     def answer(self, request: Request) -> Outcome:
         """Carry out a request."""
         try:
-            module = (
-                self._default() if request.scheduled is None else self._built(request.scheduled)
-            )
+            module = self._default() if request.scheduled is None else self._of(request.scheduled)
         except (UserError, MemoryError) as error:
             return Outcome(failure="compile error", detail=str(error))
         try:
@@ -259,6 +295,11 @@ class Worker:
         """Compile the program with the default schedule; with a numerics lock, without any."""
         func = self.job.reference or self.job.func
         return self._built(func, default_schedule=not self.job.is_strict)
+
+    def _of(self, func: PrimFunc) -> Any:
+        """Return the candidate as it was made ready, or compile it."""
+        ready = self._ready.get(program_key(func))
+        return self._built(func) if ready is None else ready
 
     def _built(self, func: PrimFunc, **options: Any) -> Any:
         return build(func, target=self.job.target, **self.job.options, **options)

@@ -5,60 +5,19 @@ from __future__ import annotations
 
 import os
 import statistics
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..._core import IRModule, Module, PrimFunc, Schedule, Trace
+from ... import _core
+from ..._core import Effect, IRModule, Module, PrimFunc, Schedule, Trace, Trial
 from ...driver import build
 from ...timing import seconds_text
 from ..measure.roofline import Limit
 from ..measure.worker import Outcome
-from ..spaces.holes import holes_of
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A candidate that was measured, or failed.
-
-    Attributes
-    ----------
-    trace
-        Its steps and decisions.
-    seconds
-        The median time of a call; infinite where it failed.
-    failure, detail
-        What kind of failure it was, and what was said: ``"compile error"``, ``"wrong result"``,
-        ``"run error"``, ``"crash"``, ``"timeout"``, ``"no time"``; None for none.
-    elapsed
-        Seconds since the search began.
-    """
-
-    trace: Trace
-    seconds: float
-    failure: str | None
-    detail: str
-    elapsed: float
-
-
-@dataclass(frozen=True)
-class Effect:
-    """What one choice was worth.
-
-    Attributes
-    ----------
-    line
-        The step that samples, as Python.
-    ratio
-        The median time with the slowest decision over that with the quickest.
-    seconds
-        The median time with each decision, the quickest first.
-    """
-
-    line: str
-    ratio: float
-    seconds: dict[str, float]
+from .page import report_of, reported, written
+from .plots import figure
 
 
 class Explanation(list[Effect]):
@@ -68,23 +27,12 @@ class Explanation(list[Effect]):
         """Return a line for each choice, with its quickest and its slowest decision."""
         if not self:
             return "no choice was measured with two decisions"
-        return "\n".join(_effect_text(effect) for effect in self)
+        return "\n".join(map(str, self))
 
 
 def explanation(trace: Trace, trials: Sequence[Trial]) -> Explanation:
     """Return which choices of a trace mattered, by the trials with its steps."""
-    shape = _structure(trace)
-    alike = [each for each in trials if not each.failure and _structure(each.trace) == shape]
-    effects = []
-    for hole in holes_of(trace):
-        times: dict[str, list[float]] = defaultdict(list)
-        for trial in alike:
-            times[_decision_text(trial.trace.get_decision(hole.number))].append(trial.seconds)
-        medians = sorted((statistics.median(found), text) for text, found in times.items())
-        if len(medians) > 1:
-            seconds = {text: median for median, text in medians}
-            effects.append(Effect(hole.line, medians[-1][0] / medians[0][0], seconds))
-    return Explanation(sorted(effects, key=lambda effect: -effect.ratio))
+    return Explanation(_core.effects_of(trace, list(trials)))
 
 
 @dataclass(frozen=True)
@@ -173,29 +121,39 @@ class Tuned:
 
     def html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return a report as a page of its own; with a path, write it there, too."""
-        from .page import page, report
+        return reported([report_of(self)], path)
 
-        return page(self.func.name, [report(self)], path)
+    def report(self, *paths: str | os.PathLike[str]) -> None:
+        """Write the report into files: a page with charts, or the charts alone.
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        Parameters
+        ----------
+        paths
+            Each ends with ``.html``, ``.svg`` or ``.png``; the last one asks for matplotlib.
+
+        Raises
+        ------
+        UserError
+            A path ends with something else, or matplotlib is not installed.
+
+        Examples
+        --------
+        >>> best.report("search.html", "search.svg", "search.png")
+        """
+        written([report_of(self)], paths)
+
+    def plot(self) -> Any:
         """Draw the search by matplotlib; return the figure.
 
         It has the time of each candidate and the best so far, the times with each decision of what
         mattered most, and where that is known, the roofline of the machine.
-
-        Parameters
-        ----------
-        path
-            A ``.png`` or ``.svg`` to write.
 
         Raises
         ------
         UserError
             matplotlib is not installed.
         """
-        from .plots import figure, written
-
-        return written(figure(self), path)
+        return figure([report_of(self)])
 
     def __str__(self) -> str:
         """Return the times, how many candidates there were, and what became of them."""
@@ -254,9 +212,11 @@ class TunedModule:
 
     def html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the reports of all functions as one page; with a path, write it there, too."""
-        from .page import page, report
+        return reported(list(map(report_of, self.functions.values())), path)
 
-        return page(", ".join(self.functions), map(report, self.functions.values()), path)
+    def report(self, *paths: str | os.PathLike[str]) -> None:
+        """Write the reports of all functions into files, as `Tuned.report` does."""
+        written(list(map(report_of, self.functions.values())), paths)
 
     def __str__(self) -> str:
         """Return a line for each function."""
@@ -266,22 +226,3 @@ class TunedModule:
 
 def _ratios(first: list[float], second: list[float]) -> list[float]:
     return [a / b for a, b in zip(first, second)]
-
-
-def _structure(trace: Trace) -> tuple[str, ...]:
-    return tuple(str(inst.kind) for inst in trace.insts)
-
-
-def _decision_text(decision: Any) -> str:
-    if isinstance(decision, (list, tuple)):
-        return f"[{', '.join(str(int(factor)) for factor in decision)}]"
-    return str(decision)
-
-
-def _effect_text(effect: Effect) -> str:
-    decisions = list(effect.seconds.items())
-    best, worst = decisions[0], decisions[-1]
-    return (
-        f"{effect.ratio:.3g} times: {effect.line}: {best[0]} {seconds_text(best[1])}, "
-        f"{worst[0]} {seconds_text(worst[1])}"
-    )

@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ... import _core
-from ..._core import Module, PrimFunc, Schedule, SizedRow, SizeTree, Target
+from ..._core import Module, PrimFunc, Schedule, SizedRow, SizeTree, Target, Trial
 from ...compiled_program import scheduled_program
 from ...driver import build
 from ...timing import seconds_text
-from ..results.result import Explanation, Trial, explanation
+from ..results.page import report_of_sizes, reported, written
+from ..results.plots import figure
+from ..results.result import Explanation, explanation
 
 
 @dataclass(frozen=True)
@@ -81,28 +83,23 @@ class TunedSizes:
             )
         return explanation(self.schedules[variant - 1].trace, self.trials)
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+    def plot(self) -> Any:
         """Draw the search and, for each size, what a call takes, by matplotlib; return the figure.
-
-        Parameters
-        ----------
-        path
-            A ``.png`` or ``.svg`` to write.
 
         Raises
         ------
         UserError
             matplotlib is not installed.
         """
-        from ..results.plots import figure_of_sizes, written
-
-        return written(figure_of_sizes(self), path)
+        return figure([report_of_sizes(self)])
 
     def html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return a report as a page of its own; with a path, write it there, too."""
-        from ..results.page import page, report_of_sizes
+        return reported([report_of_sizes(self)], path)
 
-        return page(self.func.name, [report_of_sizes(self)], path)
+    def report(self, *paths: str | os.PathLike[str]) -> None:
+        """Write the report into files, as `Tuned.report` does."""
+        written([report_of_sizes(self)], paths)
 
     def __str__(self) -> str:
         """Return the tree, and a line for each of the drawn sizes."""

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ... import _core
-from ..._core import Candidate, DrawnSizes, PrimFunc, Schedule
+from ..._core import Candidate, DrawnSizes, PrimFunc, Schedule, Trial
 from ..measure.worker import Check, Outcome, Sweep
-from ..results.result import Trial
 from ..search.search import Search
 from ..task import RunsCandidates
 from .sized import TunedSizes
@@ -111,9 +110,9 @@ class SizesTask:
                 counts[what] = counts.get(what, 0) + count
         return counts
 
-    def step(self, limit: int = 1) -> int:
+    def step(self, limit: int = 1, deadline: float = math.inf) -> int:
         """Measure one more candidate, of the search of the next size; return how many that were."""
-        del limit
+        del limit, deadline
         which = self._next % len(self._searches)
         self._next += 1
         candidate = self._searches[which].propose()

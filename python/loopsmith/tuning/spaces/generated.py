@@ -3,10 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Protocol
 
 from ... import _core
-from ..._core import Schedule, Target
+from ..._core import BlockRV, Schedule
+
+
+class Rule(Protocol):
+    """A way to schedule a block, beside those of a generated space."""
+
+    def apply(self, sch: Schedule, block: BlockRV) -> bool:
+        """Take steps on a block, some of which may sample; whether it did.
+
+        Where it has none for the block, it returns False before it takes the first one. A step that
+        is refused ends the draw, which is no schedule then.
+        """
 
 
 def generated(sch: Schedule) -> None:
@@ -51,9 +62,3 @@ GENERATED = (
     (generated_for_gpu, _core.generated_space_for_gpu),
 )
 """Each of them, and the same as threads take it without Python's lock."""
-
-
-def generated_for(target: Target | str) -> Callable[[Schedule], None]:
-    """Return the generated space for a target."""
-    made = Target(target) if isinstance(target, str) else target
-    return generated_for_gpu if made.kind in ("cuda", "opencl") else generated

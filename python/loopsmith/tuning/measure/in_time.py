@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Work in threads, with a limit of time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+Made = TypeVar("Made")
+
+
+def ended_in_time(
+    tasks: Sequence[Callable[[], Made]], threads: int, seconds: float
+) -> list[Made | None]:
+    """Return what each of some tasks made; None for those that took longer.
+
+    They are left behind: their threads go on, and the process ends without them.
+
+    Parameters
+    ----------
+    tasks
+        What is done; none raises an error.
+    threads
+        How many are done at once.
+    seconds
+        How long each may take.
+    """
+    made: list[Made | None] = [None] * len(tasks)
+
+    def work(number: int) -> None:
+        made[number] = tasks[number]()
+
+    found: list[Made | None] = []
+    for begin in range(0, len(tasks), threads):
+        end = min(begin + threads, len(tasks))
+        group = [
+            threading.Thread(target=work, args=(number,), daemon=True)
+            for number in range(begin, end)
+        ]
+        deadline = time.monotonic() + seconds
+        for thread in group:
+            thread.start()
+        for thread in group:
+            thread.join(max(deadline - time.monotonic(), 0.0))
+        found += made[begin:end]
+    return found

@@ -42,8 +42,8 @@ set(public_headers
     schedule/argument.h schedule/handles.h schedule/size_condition.h schedule/split_factor.h
     support/lifetime.h support/span.h support/user_error.h te/compute.h te/create_prim_func.h te/extern.h te/gradient.h
     te/reduce.h te/scan.h te/schedule.h te/te.h te/tensor.h te/tensor_intrin.h te/tensor_operators.h
-    transform/pass_record.h tune/records/records.h tune/results/best.h tune/search/search_options.h
-    tune/search/strategy.h tune/sizes/size_choice.h tune/sizes/size_tree.h tune/sizes/sizes.h
+    transform/pass_record.h tune/model/learned_model.h tune/records/records.h tune/results/best.h
+    tune/search/search_options.h tune/search/strategy.h tune/sizes/size_choice.h tune/sizes/size_tree.h tune/sizes/sizes.h
     tune/spaces/numerics.h tune/tuner.h)
 
 # A wheel holds the extension alone.

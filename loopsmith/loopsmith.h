@@ -7,5 +7,6 @@
 #include "loopsmith/ir/script_text.h"
 #include "loopsmith/runtime/ndarray.h"
 #include "loopsmith/te/te.h"
+#include "loopsmith/tune/model/learned_model.h"
 #include "loopsmith/tune/records/records.h"
 #include "loopsmith/tune/tuner.h"

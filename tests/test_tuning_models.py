@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from loopsmith._core import rank_correlation
 from loopsmith.tuning.measure.worker import Check, Duel, Outcome, Request
-from loopsmith.tuning.model.learned import MIN_SAMPLES, LearnedModel, rank_correlation
+from loopsmith.tuning.model.learned import MIN_SAMPLES, LearnedModel
 
 import loopsmith as ls
 from loopsmith import te, tir, tuning
@@ -31,9 +32,15 @@ def row_sums(n: int = 100) -> Any:
     return te.create_prim_func([a, te.compute((8,), lambda i: te.sum(a[i, k], axis=k), name="B")])
 
 
-def test_a_model_learns_what_the_analytic_one_does_not_know():
+@pytest.mark.parametrize("library", ["lightgbm", "own"])
+def test_a_model_learns_what_the_analytic_one_does_not_know(
+    library: str, monkeypatch: pytest.MonkeyPatch
+):
     """The time is the estimate, doubled where there are many unrolled copies."""
-    pytest.importorskip("lightgbm")
+    if library == "own":
+        monkeypatch.setitem(sys.modules, "lightgbm", None)
+    else:
+        pytest.importorskip("lightgbm")
     model, analytic = LearnedModel(TARGET), tuning.AnalyticModel(TARGET)
     space = tuning.Space(product(), tuning.generated)
     rng = random.Random(0)
@@ -71,18 +78,6 @@ def test_a_model_that_learns_takes_part_in_a_search(tmp_path: Path):
     assert learned == [0.5] * 5
     ls.tune(product(), trials=2, runner=Clock(), model=Listening(), records=store)
     assert learned == [0.5] * 12, "the trials of the first search were not learned by the second"
-
-
-def test_a_model_without_its_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "lightgbm", None)
-    with pytest.raises(ls.UserError, match=r"LightGBM is not installed\n.*install lightgbm"):
-        LearnedModel(TARGET)
-
-
-def test_rank_correlation_sees_the_order_alone():
-    assert rank_correlation([1, 2, 3], [10, 20, 1000]) == pytest.approx(1)
-    assert rank_correlation([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
-    assert rank_correlation([1, 1, 1], [3, 2, 1]) == 0
 
 
 @pytest.mark.parametrize("n", [100, 4099])

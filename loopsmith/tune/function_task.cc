@@ -25,14 +25,14 @@ std::shared_ptr<Search> search_in(const Space& space, const Ptr<PrimFunc>& func,
 
 FunctionTask::FunctionTask(const Ptr<PrimFunc>& func, const Space& space,
                            const SearchOptions& options, std::optional<TrialLog> log)
-    : runner_(std::make_unique<CandidateRunner>(func, std::vector<DrawnSizes>(), options)),
+    : name_(func->name()),
+      runner_(std::make_unique<CandidateRunner>(func, std::vector<DrawnSizes>(), options)),
       task_(func, search_in(space, func, sizes_of(*func, options.arguments), options.seed, options),
-            parts(func->name(), options, std::move(log))) {}
+            parts(options, std::move(log))) {}
 
-TaskParts FunctionTask::parts(const std::string& name, const SearchOptions& options,
-                              std::optional<TrialLog> log) const {
+TaskParts FunctionTask::parts(const SearchOptions& options, std::optional<TrialLog> log) const {
   TaskParts made{.measurer = measurer_of(*runner_), .next = candidates_by(options.strategy)};
-  made.on_trial = [name, trials = trials_, tell = options.on_trial](const Tried& tried) {
+  made.on_trial = [name = name_, trials = trials_, tell = options.on_trial](const Tried& tried) {
     trials->push_back({.function = name,
                        .trace = tried.trace.as_json(),
                        .predicted = tried.predicted,
@@ -47,6 +47,12 @@ TaskParts FunctionTask::parts(const std::string& name, const SearchOptions& opti
     made.keep = [log = *std::move(log)](const LoggedTrial& trial) { log.add(trial); };
   }
   return made;
+}
+
+FunctionProgress FunctionTask::progress() const {
+  return {.name = name_,
+          .best_seconds = task_.best_seconds(),
+          .default_seconds = task_.default_seconds()};
 }
 
 Best FunctionTask::best() {

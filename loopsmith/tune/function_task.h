@@ -8,6 +8,7 @@
 #include "loopsmith/tune/measure/candidate_runner.h"
 #include "loopsmith/tune/records/trial_log.h"
 #include "loopsmith/tune/results/best.h"
+#include "loopsmith/tune/results/progress.h"
 #include "loopsmith/tune/task.h"
 
 namespace loopsmith::tune {
@@ -29,13 +30,15 @@ class FunctionTask {
     return task_.step(limit, has_time);
   }
   TaskState state(double weight) const { return task_.state(weight); }
+  const std::vector<Trial>& trials() const { return *trials_; }
+  FunctionProgress progress() const;
   /// Throws a UserError where there is none, or the program as it is written gives other results.
   Best best();
 
  private:
-  TaskParts parts(const std::string& name, const SearchOptions& options,
-                  std::optional<TrialLog> log) const;
+  TaskParts parts(const SearchOptions& options, std::optional<TrialLog> log) const;
 
+  std::string name_;
   std::unique_ptr<CandidateRunner> runner_;
   std::shared_ptr<std::vector<Trial>> trials_ = std::make_shared<std::vector<Trial>>();
   Task task_;

@@ -92,6 +92,12 @@ TaskState SizesTask::state(double weight) const {
           .is_exhausted = std::ranges::all_of(are_exhausted_, std::identity())};
 }
 
+FunctionProgress SizesTask::progress() const {
+  return {.name = func_->name(),
+          .best_seconds = mean(least_times()),
+          .default_seconds = mean(default_times_)};
+}
+
 BestSizes SizesTask::best() {
   require_candidate(
       !found_.empty(), func_->name(), trials_.size(),

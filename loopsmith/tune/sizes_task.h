@@ -19,6 +19,8 @@ class SizesTask {
   /// Measures a batch of candidates of the next size's search; returns how many that were.
   std::size_t step(std::size_t limit, const HasTime& has_time);
   TaskState state(double weight) const;
+  const std::vector<Trial>& trials() const { return trials_; }
+  FunctionProgress progress() const;
   /// The variants, measured again beside the default schedule. Throws a UserError where nothing
   /// could be measured, or what was chosen is wrong.
   BestSizes best();

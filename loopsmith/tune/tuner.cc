@@ -90,15 +90,33 @@ void require_no_arguments(const SearchOptions& options, std::string_view what) {
           what);
 }
 
+/// How far tasks are.
+template <class AnyTask>
+SearchProgress progress_of(const std::vector<AnyTask>& tasks, double elapsed,
+                           const SearchOptions& options) {
+  SearchProgress progress{.trials = static_cast<std::size_t>(options.trials),
+                          .elapsed = elapsed,
+                          .seconds_left = options.seconds - elapsed};
+  for (const AnyTask& task : tasks) {
+    progress.functions.push_back(task.progress());
+    progress.done += task.trials().size();
+    for (const Trial& trial : task.trials()) {
+      if (!trial.failure.empty()) ++progress.failures[trial.failure];
+    }
+  }
+  return progress;
+}
+
 /// Takes steps of tasks until the trials or the time are used up, or nothing is left.
 template <class AnyTask>
 void run(std::vector<AnyTask>& tasks, const std::vector<double>& weights,
          const SearchOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
-  const HasTime has_time = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() <
-           options.seconds;
+  const auto elapsed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
+  const HasTime has_time = [&] { return elapsed() < options.seconds; };
+  ProgressLines lines;
   const auto wanted = static_cast<std::size_t>(options.trials);
   for (std::size_t done = 0; done < wanted;) {
     std::vector<TaskState> states;
@@ -108,6 +126,7 @@ void run(std::vector<AnyTask>& tasks, const std::vector<double>& weights,
     const bool has_trials = states[*next].times.count() > 0;  // Each task has one at least.
     if (has_trials && !has_time()) break;
     done += tasks[*next].step(std::min(Search::batch_size, wanted - done), has_time);
+    if (options.progress) lines.update(progress_of(tasks, elapsed(), options));
   }
 }
 

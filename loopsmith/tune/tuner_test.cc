@@ -33,8 +33,16 @@ Ptr<PrimFunc> sum_with(const std::string& number) {
 }
 
 TEST(Tuner, finds_a_schedule_that_computes_the_same) {
-  const Best best = search(product(), {.trials = 6, .seed = 3});
+  ::testing::internal::CaptureStderr();
+  const Best best = search(product(), {.trials = 6, .seed = 3, .progress = true});
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find(" of 6 trials, "), std::string::npos);
   EXPECT_EQ(best.trials.size(), 6U);
+  EXPECT_NE(best.text().find("; 6 candidates"), std::string::npos) << best.text();
+  const std::string page = best.html();
+  for (const char* part : {"<h1>main</h1>", "best so far", "What failed", "<h2>The program</h2>"}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  }
+  EXPECT_NE(page.find(best.svg()), std::string::npos);
   EXPECT_GT(best.seconds, 0);
   EXPECT_GT(best.default_seconds, 0);
   EXPECT_TRUE(best.is_checked);
@@ -289,6 +297,9 @@ TEST(Tuner, measures_the_sizes_that_were_drawn) {
   EXPECT_EQ(arguments[0].shape()[0], 37);
   const Workload workload(arguments, build(rows_by_columns()));
   EXPECT_EQ(workload.check(build(best.function()), {}).failure, "");
+  EXPECT_NE(best.html().find(best.svg()), std::string::npos);
+  EXPECT_NE(best.svg().find(">m</text>"), std::string::npos);
+  EXPECT_NE(best.text().find("m=64 "), std::string::npos) << best.text();
 }
 
 TEST(Tuner, shares_trials_among_the_functions_of_a_module) {
@@ -304,6 +315,7 @@ TEST(Tuner, shares_trials_among_the_functions_of_a_module) {
                     seldom = best.functions.at("seldom").trials.size();
   EXPECT_EQ(often + seldom, 60U);
   EXPECT_GT(often, seldom);
+  EXPECT_NE(best.html().find("<title>often, seldom</title>"), std::string::npos);
   const Ptr<IRModule> scheduled = best.scheduled();
   EXPECT_EQ(build(scheduled).names(), (std::vector<std::string>{"often", "seldom"}));
   EXPECT_EQ(

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/driver/build.h"
 #include "loopsmith/rules/cpu_model.h"
+#include "loopsmith/tune/model/boosted_trees.h"
 #include "loopsmith/tune/model/cost_model.h"
 #include "loopsmith/tune/model/features.h"
+#include "loopsmith/tune/model/rank_correlation.h"
 #include "loopsmith/tune/records/records.h"
 #include "loopsmith/tune/search/program_key.h"
 #include "loopsmith/tune/spaces/decisions.h"
@@ -127,6 +129,18 @@ void bind_tune(nb::module_& m) {
            "Return numbers of a scheduled function for models that learn: the logarithm of what "
            "it is\nestimated to take, and what its most expensive statements are like.");
   m.attr("features_version") = tune::features_version;
+  nb::class_<tune::BoostedTrees>(m, "BoostedTrees",
+                                 "A sum of regression trees, fitted to labels of rows.")
+      .def(nb::init<const std::vector<std::vector<double>>&, const std::vector<double>&>(),
+           nb::arg("rows"), nb::arg("labels"),
+           nb::sig("def __init__(self, rows: list[list[float]], labels: list[float]) -> None"))
+      .def("predict", &tune::BoostedTrees::predict, nb::arg("row"),
+           nb::sig("def predict(self, row: list[float]) -> float"),
+           "Return what a row's label is, about.");
+  m.def("rank_correlation", &tune::rank_correlation, nb::arg("first"), nb::arg("second"),
+        nb::sig("def rank_correlation(first: typing.Sequence[float], second: "
+                "typing.Sequence[float]) -> float"),
+        "Return Spearman's correlation of two lists: 1 where both have the same order.");
   bind_tune_search(m);
   m.def("mutated_decisions", &mutated, nb::arg("trace"), nb::arg("seed"),
         nb::sig("def mutated_decisions(trace: Trace, seed: int) -> "

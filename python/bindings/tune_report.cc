@@ -4,16 +4,19 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "bindings/bindings.h"
 #include "loopsmith/tune/results/charts.h"
 #include "loopsmith/tune/results/page.h"
+#include "loopsmith/tune/results/progress.h"
 
 namespace nb = nanobind;
 
@@ -114,12 +117,30 @@ void bind_reports(nb::module_& m) {
         "Return a page of HTML with some reports, which needs nothing else.");
 }
 
+std::string progress_text(std::size_t done, std::size_t trials, double elapsed, double seconds_left,
+                          const std::vector<std::tuple<std::string, double, double, double>>& each,
+                          std::map<std::string, int> failures) {
+  tune::SearchProgress progress{.done = done,
+                                .trials = trials,
+                                .elapsed = elapsed,
+                                .seconds_left = seconds_left,
+                                .failures = std::move(failures)};
+  for (const auto& [name, best, by_default, limit] : each) {
+    progress.functions.push_back({name, best, by_default, limit});
+  }
+  return progress.text();
+}
+
 }  // namespace
 
 void bind_tune_report(nb::module_& m) {
   bind_effects(m);
   bind_charts(m);
   bind_reports(m);
+  m.def("progress_text", progress_text, nb::arg("done"), nb::arg("trials"), nb::arg("elapsed"),
+        nb::arg("seconds_left"), nb::arg("functions"), nb::arg("failures"),
+        "Return a line: trials and their rate, of each function the best so far, the default\n"
+        "schedule and the machine's limit, failures, and the time left.");
 }
 
 }  // namespace loopsmith::python

@@ -89,6 +89,8 @@ struct SearchOptions {
   /// in the same space, here or in Python, goes on with the trials.
   std::string records = {};
   std::function<void(const Trial&)> on_trial = {};  ///< Called after each one.
+  /// Whether lines on the standard error tell how far it is.
+  bool progress = false;
 };
 
 }  // namespace loopsmith::tune

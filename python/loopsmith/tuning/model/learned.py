@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,11 +33,12 @@ ROUNDS = 80
 
 
 class LearnedModel:
-    """The analytic model, corrected by what was measured; LightGBM finds how.
+    """The analytic model, corrected by what was measured; boosted trees find how.
 
     What is learned is the logarithm of the measured time over the estimated one, from what the most
     expensive statements of the lowered program are like, by gradient boosting: Ke et al.,
-    "LightGBM: A Highly Efficient Gradient Boosting Decision Tree" (NeurIPS 2017). Each time that it
+    "LightGBM: A Highly Efficient Gradient Boosting Decision Tree" (NeurIPS 2017), where that is
+    installed; else by the library's own trees, a simpler form of the same. Each time that it
     is trained, it ranks the last fifth of the measurements without having seen them; where it ranks
     them worse than the analytic model, that one predicts. Records of a search that goes on are
     learned, too.
@@ -46,28 +47,18 @@ class LearnedModel:
     ----------
     target
         A processor, no device.
-
-    Raises
-    ------
-    UserError
-        LightGBM is not installed.
     """
 
     def __init__(self, target: Target) -> None:
         try:
             self._library: Any = importlib.import_module("lightgbm")
         except ImportError:
-            _core.fail(
-                "UserError",
-                "lightgbm_is_installed",
-                "LearnedModel: LightGBM is not installed",
-                hint="install lightgbm, or use loopsmith.tuning.AnalyticModel",
-            )
+            self._library = None
         self._analytic = AnalyticModel(target)
         self._rows: list[list[float]] = []
         self._labels: list[float] = []
         self._trained_at = 0
-        self._trees: Any = None
+        self._trees: Callable[[list[float]], float] | None = None
         self.correlations: list[tuple[float, float]] = []
         """Of each training: the rank correlation on unseen measurements, learned and analytic."""
 
@@ -76,8 +67,7 @@ class LearnedModel:
         if self._trees is None:
             return self._analytic.predict(func)
         row = self._analytic.features(func)
-        correction = float(self._trees.predict(np.array([row]), num_threads=1)[0])
-        return math.exp(row[0] * math.log(2) + correction)
+        return math.exp(row[0] * math.log(2) + self._trees(row))
 
     def learn(self, func: PrimFunc, seconds: float) -> None:
         """Take note of what a scheduled function was measured to take."""
@@ -95,38 +85,19 @@ class LearnedModel:
         unseen, labels = self._rows[seen:], self._labels[seen:]
         estimated = [row[0] * math.log(2) for row in unseen]
         measured = [base + label for base, label in zip(estimated, labels)]
-        corrected = [
-            base + step
-            for base, step in zip(estimated, trial.predict(np.array(unseen), num_threads=1))
-        ]
-        both = rank_correlation(corrected, measured), rank_correlation(estimated, measured)
+        corrected = [base + trial(row) for base, row in zip(estimated, unseen)]
+        both = (
+            _core.rank_correlation(corrected, measured),
+            _core.rank_correlation(estimated, measured),
+        )
         self.correlations.append(both)
         self._trees = self._fitted(self._rows, self._labels) if both[0] >= both[1] else None
 
-    def _fitted(self, rows: list[list[float]], labels: list[float]) -> Any:
+    def _fitted(
+        self, rows: list[list[float]], labels: list[float]
+    ) -> Callable[[list[float]], float]:
+        if self._library is None:
+            return _core.BoostedTrees(rows, labels).predict
         data = self._library.Dataset(np.array(rows), np.array(labels), params={"verbosity": -1})
-        return self._library.train(TREES, data, num_boost_round=ROUNDS)
-
-
-def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return Spearman's correlation of two lists: 1 where both have the same order."""
-    ranks = [_ranks(first), _ranks(second)]
-    mean = (len(first) - 1) / 2
-    top = sum((a - mean) * (b - mean) for a, b in zip(*ranks))
-    spread = math.prod(math.sqrt(sum((a - mean) ** 2 for a in each)) for each in ranks)
-    return top / spread if spread else 0.0
-
-
-def _ranks(values: Sequence[float]) -> list[float]:
-    """Return the place of each value in their order; equal ones share the middle place."""
-    order = sorted(range(len(values)), key=values.__getitem__)
-    ranks = [0.0] * len(values)
-    begin = 0
-    while begin < len(order):
-        end = begin
-        while end < len(order) and values[order[end]] == values[order[begin]]:
-            end += 1
-        for place in order[begin:end]:
-            ranks[place] = (begin + end - 1) / 2
-        begin = end
-    return ranks
+        booster = self._library.train(TREES, data, num_boost_round=ROUNDS)
+        return lambda row: float(booster.predict(np.array([row]), num_threads=1)[0])

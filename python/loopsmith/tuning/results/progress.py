@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 import time
 from collections import Counter
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from ...timing import seconds_text
+from ... import _core
 from ..share import AnyTask
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -41,25 +42,19 @@ def display_of(progress: bool | None, trials: int, deadline: float | None) -> It
 
 def summary(tasks: Sequence[AnyTask], trials: int, deadline: float | None, begun: float) -> str:
     """Return one line: trials and their rate, the best so far, failures, and the time left."""
-    done = sum(len(task.trials) for task in tasks)
     now = time.monotonic()
-    rate = done / max(now - begun, 1e-9)
     failures = Counter(trial.failure for task in tasks for trial in task.trials if trial.failure)
-    left = (trials - done) / max(rate, 1e-9)
-    if deadline is not None:
-        left = min(left, max(deadline - now, 0.0))
-    parts = [f"{done} of {trials} trials, {rate:.1f}/s"]
-    parts += [_best(task) for task in tasks]
-    parts += [f"{count} {what}" for what, count in failures.most_common()]
-    return "; ".join([*parts, f"{left:.0f} s left"])
-
-
-def _best(task: AnyTask) -> str:
-    best = seconds_text(task.best_seconds) if task.trials else "nothing yet"
-    share = task.limit_seconds / task.result_seconds
-    reached = f" ({share:.0%} of the machine's limit)" if share else ""
-    default = seconds_text(task.default_seconds)
-    return f"{task.func.name}: best {best}, default {default}{reached}"
+    return _core.progress_text(
+        sum(len(task.trials) for task in tasks),
+        trials,
+        now - begun,
+        math.inf if deadline is None else deadline - now,
+        [
+            (task.func.name, task.best_seconds, task.default_seconds, task.limit_seconds)
+            for task in tasks
+        ],
+        dict(failures),
+    )
 
 
 class _Nothing:

@@ -126,19 +126,21 @@ S[0] = t[()]
   expect_result(sch, before);
 }
 
-TEST(parallel_scan, hands_on_what_may_not_be_set) {
-  const auto before = program(R"(A: T.Buffer((50,), "int32"), B: T.Buffer((50,), "int32"))", R"(
-t = T.alloc_buffer((50,), "int32")
-for i in range(50):
-    if A[i] < 0:
-        t[i] = A[i]
-    for j in range(3):
-        t[i] = t[i]
-    B[i] = A[i]
-)");
-  Schedule sch(before);
-  parallel_scan(sch, get_loop(sch, "j"), 2);
-  expect_result(sch, before);
+TEST(parallel_scan, chooses_nothing_between_integers) {
+  // 0 * x is 0 of all integers; of floats, a factor may have grown beyond all bounds.
+  const auto chooses = [](const char* type) {
+    const auto before = program(
+        fmt::format(
+            "A: T.Buffer((50,), '{0}'), F: T.Buffer((50,), '{0}'), B: T.Buffer((51,), '{0}')",
+            type),
+        "for i in range(50):\n    B[i + 1] = F[i] * B[i] + A[i]\n");
+    Schedule sch(before);
+    parallel_scan(sch, get_loop(sch, "i"), 8);
+    expect_result(sch, before);
+    return body_of(sch).find("T.Select(B_total") != std::string::npos;
+  };
+  EXPECT_FALSE(chooses("int32"));
+  EXPECT_TRUE(chooses("float32"));
 }
 
 TEST(parallel_scan, takes_linear_recurrences) {

@@ -126,6 +126,7 @@ def test_draws_for_gpus_of_random_programs_are_right(seed: int):
 @pytest.mark.skipif(not has_opencl(), reason="no driver for OpenCL")
 def test_a_product_is_tuned_for_a_gpu():
     best = ls.tune(matmul(), target="opencl", trials=6, seed=1)
+    assert best.check == "compared with the program without a schedule"
     assert len(best.trials) == 6 and not set(best.failures) - {"compile error"}, best.failures
     bound = {axis for axis in ("blockIdx.x", "threadIdx.x") if axis in best.schedule.func.script()}
     assert bound == {"blockIdx.x", "threadIdx.x"}

@@ -11,8 +11,12 @@ namespace loopsmith::tune {
 std::shared_ptr<Search> search_in(const Space& space, const Ptr<PrimFunc>& func, const Sizes& sizes,
                                   std::uint64_t seed, const SearchOptions& options) {
   SearchParts parts;
-  Model model = options.model ? Model{.predict = options.model}
-                              : model_of(cpu_model_of(options.target, options.build));
+  Model model;  // Of a device, there is none.
+  if (options.model) {
+    model.predict = options.model;
+  } else if (!options.target.is_gpu()) {
+    model = model_of(cpu_model_of(options.target, options.build));
+  }
   model.learn = options.learn;
   parts.model = with_sizes(std::move(model), sizes);
   if (options.mutator) {

@@ -69,12 +69,9 @@ Space space_for(const Ptr<PrimFunc>& func, const SearchOptions& options) {
 
 /// Refuses options that have no meaning.
 void require_options(const SearchOptions& options) {
-  require(
-      !options.target.is_gpu(), ErrorKind::schedule, "search_is_for_processors",
-      hint("search from Python: ls.tune(func, target=...)"), {},
-      "search: target {} is a device, and what runs on it cannot be measured in a child process "
-      "that shares this one's memory",
-      options.target.text());
+  require(options.regret == 0 || options.model || !options.target.is_gpu(), "regret_has_a_model",
+          hint("use patience, or pass a model"),
+          "tune: regret is given, and there is no model that predicts times on this target");
   require_limits({.trials = options.trials,
                   .seconds = options.seconds,
                   .trial_seconds = options.trial_seconds,

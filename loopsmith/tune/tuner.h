@@ -17,7 +17,8 @@ namespace loopsmith::tune {
 /// those of the default schedule, and those of the best with the program as it is written. The same
 /// candidates for the same seed, as far as measurements are.
 /// Throws a UserError where arguments cannot be drawn, no candidate could be measured, `records` is
-/// no file of records, or an option has no meaning, and for a target that is a device.
+/// no file of records, or an option has no meaning. Of a device, no program may have been called in
+/// this process before: its children could not use it.
 Best search(const Ptr<PrimFunc>& func, const SearchOptions& options = {});
 /// The same of a schedule with samples, which decide anew; `space` comes after its steps.
 Best search(const tir::Schedule& schedule, const SearchOptions& options = {});

@@ -26,12 +26,15 @@ CandidateRunner::CandidateRunner(const Ptr<PrimFunc>& func, const std::vector<Dr
   for (const DrawnSizes& point : points) sizes_.push_back(point.sizes);
   if (points.empty()) sizes_.push_back(sizes_of(*func, options.arguments));
   if (options.runner) return;
-  by_default_ = compile(reference_);
   for (const Sizes& sizes : sizes_) {
     const bool are_given = points.empty() && !options.arguments.empty();
-    workloads_.emplace_back(
-        are_given ? options.arguments : random_arguments(*func, options.seed, sizes), *by_default_,
-        options.numerics != Numerics::free);
+    arguments_.push_back(are_given ? options.arguments
+                                   : random_arguments(*func, options.seed, sizes));
+  }
+  if (is_device()) return;
+  by_default_ = compile(reference_);
+  for (const std::vector<NDArray>& arguments : arguments_) {
+    workloads_.emplace_back(arguments, *by_default_, options.numerics != Numerics::free);
   }
 }
 
@@ -43,7 +46,7 @@ std::vector<Compiled> CandidateRunner::compiled(const std::vector<Candidate>& ba
   // Owned by all of its compilers: one that is left behind writes here, too.
   const auto made = std::make_shared<std::vector<Compiled>>();
   for (const Candidate& candidate : batch) made->push_back({candidate});
-  if (options_.runner) return std::move(*made);
+  if (options_.runner || is_device()) return std::move(*made);
   std::vector<std::function<void()>> tasks;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     tasks.emplace_back([made, i, target = options_.target, options = options_.build] {
@@ -80,23 +83,52 @@ Outcome CandidateRunner::run(const Ptr<PrimFunc>& func, std::size_t point) const
   return outcome;
 }
 
-Outcome CandidateRunner::measure(const Compiled& tried, std::size_t point, double best) const {
+Outcome CandidateRunner::in_process(const Compiled& tried, std::size_t point, double factor,
+                                    const Use& use) const {
   if (!tried.failure.empty()) return {.failure = tried.failure, .detail = tried.detail};
+  ChildLimits limits = limits_;
+  limits.seconds *= factor;
+  if (is_device()) return in_process_of_device(tried.candidate.func, point, limits, use);
+  return in_child([&] { return use(workloads_[point], *tried.module, *by_default_); }, limits);
+}
+
+Outcome CandidateRunner::in_process_of_device(const Ptr<PrimFunc>& func, std::size_t point,
+                                              const ChildLimits& limits, const Use& use) const {
+  const auto task = [&]() -> Outcome {
+    std::optional<Module> program;
+    try {
+      program = compile(func);
+    } catch (const UserError& error) {
+      return {.failure = compile_error, .detail = error.what()};
+    }
+    const Module reference = compile(reference_);
+    const Workload workload(arguments_[point], reference, options_.numerics != Numerics::free);
+    return use(workload, *program, reference);
+  };
+  return in_child(task, limits);
+}
+
+Outcome CandidateRunner::measure(const Compiled& tried, std::size_t point, double best) const {
   if (options_.runner) return run(tried.candidate.func, point);
-  return workloads_[point].measure(*tried.module, best, limits_);
+  return in_process(tried, point, 1,
+                    [&](const Workload& workload, const Module& program, const auto&) {
+                      return workload.measure(program, best);
+                    });
 }
 
 Outcome CandidateRunner::measure_reference(std::size_t point) const {
   if (options_.runner) return run(reference_, point);
-  return workloads_[point].measure(*by_default_, std::numeric_limits<double>::infinity(), limits_);
+  const Compiled reference{.candidate = {.func = reference_}, .module = by_default_};
+  return measure(reference, point, std::numeric_limits<double>::infinity());
 }
 
 Outcome CandidateRunner::duel(const Compiled& tried, std::size_t point, int warm, int cold) const {
-  if (!tried.failure.empty()) return {.failure = tried.failure, .detail = tried.detail};
   if (!options_.runner) {
-    ChildLimits limits = limits_;
-    limits.seconds *= warm + cold;
-    return workloads_[point].duel(*tried.module, *by_default_, warm, cold, limits);
+    return in_process(
+        tried, point, warm + cold,
+        [&](const Workload& workload, const Module& program, const Module& reference) {
+          return workload.duel(program, reference, warm, cold);
+        });
   }
   Outcome outcome = run(tried.candidate.func, point);
   Outcome other = run(reference_, point);
@@ -112,16 +144,21 @@ Outcome CandidateRunner::check(const Ptr<PrimFunc>& scheduled) const {
   if (options_.runner) {
     return {.failure = not_compared, .detail = "a runner of your own compares, too"};
   }
-  const Module program = compile(scheduled);
   BuildOptions plain = options_.build;
   plain.default_schedule = false;
+  // A device takes no program as it is written.
+  const Target target = is_device() ? Target("llvm -mcpu=native") : options_.target;
   const bool is_locked = options_.numerics != Numerics::free;
-  const Module written = is_locked ? *by_default_ : build(func_, options_.target, plain);
-  ChildLimits limits = limits_;
-  limits.seconds *= check_factor;
-  for (const Workload& workload : workloads_) {
-    Outcome outcome = workload.check(program, limits_);
-    if (outcome.failure.empty()) outcome = workload.compare(program, written, limits);
+  Compiled tried{.candidate = {.func = scheduled}};
+  if (!is_device()) tried.module = compile(scheduled);
+  for (std::size_t point = 0; point < sizes_.size(); ++point) {
+    Outcome outcome = in_process(
+        tried, point, check_factor,
+        [&](const Workload& workload, const Module& program, const Module& reference) {
+          Outcome own = workload.check(program);
+          if (!own.failure.empty()) return own;
+          return workload.compare(program, is_locked ? reference : build(func_, target, plain));
+        });
     if (!outcome.failure.empty()) return outcome;
   }
   return {};

@@ -46,16 +46,28 @@ class CandidateRunner {
   Outcome check(const Ptr<PrimFunc>& scheduled) const;
 
  private:
+  /// What is done with a program in a child process.
+  using Use =
+      std::function<Outcome(const Workload&, const Module& program, const Module& reference)>;
+
+  bool is_device() const { return options_.target.is_gpu(); }
   Module compile(const Ptr<PrimFunc>& func) const;
   Outcome run(const Ptr<PrimFunc>& func, std::size_t point) const;
+  /// Lets a child process use a candidate with the arguments of a point.
+  Outcome in_process(const Compiled& tried, std::size_t point, double factor, const Use& use) const;
+  /// The same of a device: this process leaves it alone, as children cannot use one that their
+  /// parent has used. So each of them compiles, and computes what is expected.
+  Outcome in_process_of_device(const Ptr<PrimFunc>& func, std::size_t point,
+                               const ChildLimits& limits, const Use& use) const;
 
   Ptr<PrimFunc> func_;
   const SearchOptions& options_;
   ChildLimits limits_;
   Ptr<PrimFunc> reference_;
-  std::optional<Module> by_default_;
+  std::optional<Module> by_default_;  ///< None of a device, and where a given runner measures.
   std::vector<Sizes> sizes_;
-  std::vector<Workload> workloads_;  ///< None where a given runner measures.
+  std::vector<std::vector<NDArray>> arguments_;  ///< None where a given runner measures.
+  std::vector<Workload> workloads_;              ///< None of a device, either.
 };
 
 /// What measures candidates with the arguments of the first point. The runner outlives it.

@@ -191,7 +191,25 @@ std::optional<std::string> read_all(int pipe, double seconds) {
   }
 }
 
-/// Carries out a task in a child process.
+/// How many calls take so long that a sample of them can be measured.
+int calls_in_a_sample(const Module& program, std::span<const CallArgument> arguments) {
+  constexpr double sample_seconds = 1e-3;
+  const double call = program.entry().time(arguments, {.warmup = 0, .repeat = 1}).median;
+  return std::max(1, static_cast<int>(std::ceil(sample_seconds / std::max(call, 1e-9))));
+}
+
+/// What a wrong result is told by; nothing where it is right.
+Outcome outcome_of(std::string wrong) {
+  if (wrong.empty()) return {};
+  return {.failure = wrong_result, .detail = std::move(wrong)};
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
 Outcome in_child(const std::function<Outcome()>& task, const ChildLimits& limits) {
   int ends[2];
   require(::pipe(ends) == 0, ErrorKind::call, "process_is_made",
@@ -229,25 +247,6 @@ Outcome in_child(const std::function<Outcome()>& task, const ChildLimits& limits
   outcome.detail = rest.substr(end + 1);
   return outcome;
 }
-
-/// How many calls take so long that a sample of them can be measured.
-int calls_in_a_sample(const Module& program, std::span<const CallArgument> arguments) {
-  constexpr double sample_seconds = 1e-3;
-  const double call = program.entry().time(arguments, {.warmup = 0, .repeat = 1}).median;
-  return std::max(1, static_cast<int>(std::ceil(sample_seconds / std::max(call, 1e-9))));
-}
-
-/// What a wrong result is told by; nothing where it is right.
-Outcome outcome_of(std::string wrong) {
-  if (wrong.empty()) return {};
-  return {.failure = wrong_result, .detail = std::move(wrong)};
-}
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-}  // namespace
 
 std::vector<NDArray> random_arguments(const PrimFunc& func, std::uint64_t seed,
                                       const Sizes& sizes) {
@@ -331,63 +330,51 @@ std::vector<NDArray> Workload::results(const Module& program) const {
   return arrays;
 }
 
-Outcome Workload::measure(const Module& program, double best, const ChildLimits& limits) const {
-  const auto task = [&]() -> Outcome {
-    const auto begin = std::chrono::steady_clock::now();
-    const std::vector<NDArray> arrays = results(program);
-    const double first = seconds_since(begin);
-    if (std::string wrong = difference(expected_, arrays, is_exact_); !wrong.empty()) {
-      return outcome_of(std::move(wrong));
-    }
-    if (first > 10 * best + 1e-3) return {.samples = {first}};
-    const auto given = call_arguments(arrays);
-    const Timing once = program.entry().time(given, {.warmup = 0, .repeat = 1, .number = 1});
-    if (once.median > slower * best) return {.samples = once.samples};
-    Timing taken = program.entry().time(given);
-    return {.samples = std::move(taken.samples), .flops = taken.flops, .bytes = taken.bytes};
-  };
-  return in_child(task, limits);
+Outcome Workload::measure(const Module& program, double best) const {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::vector<NDArray> arrays = results(program);
+  const double first = seconds_since(begin);
+  if (std::string wrong = difference(expected_, arrays, is_exact_); !wrong.empty()) {
+    return outcome_of(std::move(wrong));
+  }
+  if (first > 10 * best + 1e-3) return {.samples = {first}};
+  const auto given = call_arguments(arrays);
+  const Timing once = program.entry().time(given, {.warmup = 0, .repeat = 1, .number = 1});
+  if (once.median > slower * best) return {.samples = once.samples};
+  Timing taken = program.entry().time(given);
+  return {.samples = std::move(taken.samples), .flops = taken.flops, .bytes = taken.bytes};
 }
 
-Outcome Workload::duel(const Module& program, const Module& other, int warm, int cold,
-                       const ChildLimits& limits) const {
-  const auto task = [&]() -> Outcome {
-    const std::vector<NDArray> arrays = copies_of(arguments_);
-    const auto given = call_arguments(arrays);
-    Outcome outcome;
-    const int own_calls = calls_in_a_sample(program, given);
-    const int other_calls = calls_in_a_sample(other, given);
-    const auto sample = [&](const Module& which, int calls, std::vector<double>& samples) {
-      const TimingOptions once{.warmup = 0, .repeat = 1, .number = calls};
-      samples.push_back(which.entry().time(given, once).median);
-    };
-    for (int i = 0; i < warm; ++i) {
-      // Which goes first alternates: the second finds caches as the first left them.
-      if (i % 2 == 0) sample(other, other_calls, outcome.others);
-      sample(program, own_calls, outcome.samples);
-      if (i % 2 != 0) sample(other, other_calls, outcome.others);
-    }
-    const TimingOptions one{.warmup = 0, .repeat = 1, .cold = true};
-    for (int i = 0; i < cold; ++i) {
-      outcome.other_cold.push_back(other.entry().time(given, one).median);
-      outcome.cold.push_back(program.entry().time(given, one).median);
-    }
-    return outcome;
+Outcome Workload::duel(const Module& program, const Module& other, int warm, int cold) const {
+  const std::vector<NDArray> arrays = copies_of(arguments_);
+  const auto given = call_arguments(arrays);
+  Outcome outcome;
+  const int own_calls = calls_in_a_sample(program, given);
+  const int other_calls = calls_in_a_sample(other, given);
+  const auto sample = [&](const Module& which, int calls, std::vector<double>& samples) {
+    const TimingOptions once{.warmup = 0, .repeat = 1, .number = calls};
+    samples.push_back(which.entry().time(given, once).median);
   };
-  return in_child(task, limits);
+  for (int i = 0; i < warm; ++i) {
+    // Which goes first alternates: the second finds caches as the first left them.
+    if (i % 2 == 0) sample(other, other_calls, outcome.others);
+    sample(program, own_calls, outcome.samples);
+    if (i % 2 != 0) sample(other, other_calls, outcome.others);
+  }
+  const TimingOptions one{.warmup = 0, .repeat = 1, .cold = true};
+  for (int i = 0; i < cold; ++i) {
+    outcome.other_cold.push_back(other.entry().time(given, one).median);
+    outcome.cold.push_back(program.entry().time(given, one).median);
+  }
+  return outcome;
 }
 
-Outcome Workload::check(const Module& program, const ChildLimits& limits) const {
-  const auto task = [&] { return outcome_of(difference(expected_, results(program), is_exact_)); };
-  return in_child(task, limits);
+Outcome Workload::check(const Module& program) const {
+  return outcome_of(difference(expected_, results(program), is_exact_));
 }
 
-Outcome Workload::compare(const Module& program, const Module& other,
-                          const ChildLimits& limits) const {
-  const auto task = [&] {
-    return outcome_of(difference(results(other), results(program), is_exact_));
-  };
-  return in_child(task, limits);
+Outcome Workload::compare(const Module& program, const Module& other) const {
+  return outcome_of(difference(results(other), results(program), is_exact_));
 }
 
 }  // namespace loopsmith::tune

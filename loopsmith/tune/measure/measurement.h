@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Candidates run in child processes: what crashes, hangs or computes something else is an outcome.
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,9 @@ struct ChildLimits {
   std::int64_t bytes = std::int64_t{4} << 30;  ///< Beside what this process has.
 };
 
+/// Carries out a task in a child process; what it throws, a crash and a hang are outcomes.
+Outcome in_child(const std::function<Outcome()>& task, const ChildLimits& limits);
+
 /// What programs are called with, and what they have to give.
 class Workload {
  public:
@@ -47,14 +51,13 @@ class Workload {
   Workload(const std::vector<NDArray>& arguments, const Module& program, bool is_exact = false);
 
   /// Checks and measures a program; one that cannot be quicker than `best` is measured once.
-  Outcome measure(const Module& program, double best, const ChildLimits& limits) const;
+  Outcome measure(const Module& program, double best) const;
   /// Measures two programs in turns, so often with what they need in the caches, and without.
-  Outcome duel(const Module& program, const Module& other, int warm, int cold,
-               const ChildLimits& limits) const;
+  Outcome duel(const Module& program, const Module& other, int warm, int cold) const;
   /// Checks a program alone.
-  Outcome check(const Module& program, const ChildLimits& limits) const;
+  Outcome check(const Module& program) const;
   /// Compares what two programs give.
-  Outcome compare(const Module& program, const Module& other, const ChildLimits& limits) const;
+  Outcome compare(const Module& program, const Module& other) const;
 
  private:
   std::vector<NDArray> results(const Module& program) const;

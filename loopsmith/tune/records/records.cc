@@ -7,8 +7,8 @@
 
 #include <array>
 #include <cstdio>
+#include <exception>
 #include <fstream>
-#include <optional>
 #include <utility>
 
 #include "loopsmith/driver/release.h"
@@ -233,18 +233,18 @@ Ptr<PrimFunc> recorded(const Ptr<PrimFunc>& func, const Records& records, const 
   const auto found = records.of(func, target_key(target, options, numerics));
   if (found.empty()) return func;
   const Ptr<PrimFunc> reference = reference_of(func, target, options, numerics);
-  std::optional<UserError> first;
+  std::exception_ptr first;
   for (const Record& record : found) {
     try {
       Ptr<PrimFunc> made = record.scheduled(func, reference);
       if (!record.is_of_this_version()) warn(version_warning(record.name, record.version));
       return made;
-    } catch (const UserError& error) {
-      if (!first) first = error;
+    } catch (const UserError&) {
+      if (!first) first = std::current_exception();
       if (record.is_of_this_version()) break;  // It is no matter of versions.
     }
   }
-  throw *first;
+  std::rethrow_exception(first);
 }
 
 }  // namespace loopsmith::tune

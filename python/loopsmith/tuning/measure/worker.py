@@ -15,7 +15,7 @@ from typing import Any, Union
 
 import numpy as np
 
-from ..._core import PrimFunc, program_key
+from ..._core import PrimFunc, Target, program_key
 from ...driver import build
 from ...errors import UserError
 from .in_time import ended_in_time
@@ -284,7 +284,11 @@ class Worker:
         return Outcome(sizes=found)
 
     def _check(self, module: Any) -> Outcome:
-        plain = self._built(self.job.reference or self.job.func, default_schedule=False)
+        # A device takes no program as it is written.
+        is_device = Target(self.job.target).kind in ("cuda", "opencl")
+        target = "llvm -mcpu=native" if is_device else self.job.target
+        func = self.job.reference or self.job.func
+        plain = build(func, target=target, **self.job.options, default_schedule=False)
         for case in self.cases:
             wrong = case.difference(module, copies(case.results(plain)))
             if wrong:

@@ -297,6 +297,9 @@ TEST(Tuner, finds_variants_for_ranges_of_sizes) {
   EXPECT_NE(best.tree.decide({{"m", 1}}), best.tree.decide({{"m", 1000}}));
   const std::string text = script(best.function());
   EXPECT_NE(text.find("if m < 100:"), std::string::npos) << text;
+  EXPECT_NE(best.explain(2).find("sample_categorical("), std::string::npos) << best.explain(2);
+  EXPECT_EQ(::loopsmith::testing::refusal([&] { best.explain(0); }),
+            "variant_is_searched: explain: variant 0 is none of 1 to 2");
 }
 
 TEST(Tuner, measures_the_sizes_that_were_drawn) {

@@ -153,6 +153,10 @@ void bind_trials(nb::module_& m) {
 }
 
 void bind_tasks(nb::module_& m) {
+  m.def("require_candidate", &tune::require_candidate, nb::arg("has_one"), nb::arg("func"),
+        nb::arg("trials"), nb::arg("said"),
+        "Raise the UserError that no candidate worked, and what was said of the first, unless one "
+        "did.");
   nb::class_<tune::Task>(m, "Task",
                          "The search for a schedule of one function, step by step.\n\n"
                          "`measurer` has the methods `measure`, `measure_reference`, `duel`, "

@@ -60,6 +60,9 @@ struct BestSizes {
   Ptr<PrimFunc> function() const;
   /// How many times as quick as the default schedule: the weighted geometric mean.
   double speedup() const { return speedup_of(rows); }
+  /// Which choices of a variant mattered, by the mean times over the sizes. Throws a UserError
+  /// where there is no such variant, or it is 0, the default schedule.
+  std::string explain(std::size_t variant = 1) const;
   /// The tree, and a line for each of the drawn sizes.
   std::string text() const;
   /// As those of `Best`; the charts have the times against each size that varies.

@@ -7,6 +7,7 @@
 #include "loopsmith/ir/script_text.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/schedule.h"
+#include "loopsmith/support/error.h"
 #include "loopsmith/tune/results/best.h"
 #include "loopsmith/tune/results/charts.h"
 #include "loopsmith/tune/results/page.h"
@@ -89,6 +90,13 @@ std::string Best::html() const {
 std::string Best::svg() const {
   const Report report = report_of(*this);
   return svg_of(report.name, report.charts);
+}
+
+std::string BestSizes::explain(std::size_t variant) const {
+  require(variant >= 1 && variant <= schedules.size(), "variant_is_searched",
+          hint("variant 0 is the default schedule, and was not searched"),
+          "explain: variant {} is none of 1 to {}", variant, schedules.size());
+  return effects_text(effects_of(schedules[variant - 1].engine().trace(), tried_of(trials)));
 }
 
 std::string BestSizes::text() const {

@@ -144,8 +144,10 @@ class SizesTask:
         UserError
             There is no candidate that gave right results; or what was chosen is wrong.
         """
-        if not self._found:
-            self._fail()
+        said = [f"{trial.failure}: {trial.detail}" for trial in self.trials if trial.failure]
+        said += [f"refused: {condition}" for condition in self.refused]
+        first = said[0] if said else ""
+        _core.require_candidate(bool(self._found), self.func.name, len(self.trials), first)
         chosen = self._chosen(self._max_variants if finalists else 1)
         times = [list(each.seconds) for each in chosen]
         defaults = self.default_times
@@ -211,17 +213,6 @@ class SizesTask:
         sch = Schedule(self.func)
         candidate.trace.apply_to_schedule(sch)
         return sch
-
-    def _fail(self) -> None:
-        said = [f"{trial.failure}: {trial.detail}" for trial in self.trials if trial.failure]
-        said += [f"refused: {condition}" for condition in self.refused]
-        _core.fail(
-            "UserError",
-            "a_candidate_works",
-            f"tune: {self.func.name}: none of {len(self.trials)} candidates could be built and "
-            f"measured; {said[0] if said else 'there was no time for one'}",
-            hint="give more trials or seconds, or another space",
-        )
 
 
 def _times(outcome: Outcome) -> list[float]:

@@ -69,8 +69,8 @@ std::vector<Ptr<Range>> ranges_of(const AffineRegion& box) {
   return ranges;
 }
 
-/// The domain of an axis that stands for a loop; null where that is no range of its own, or one that
-/// the loop may change.
+/// The domain of an axis that stands for a loop; null where that is no range of its own, or one
+/// that the loop may change.
 Ptr<Range> domain_of(const Schedule& schedule, LoopRV handle) {
   const For& loop = schedule.get(handle);
   const DataType type = loop.loop_var->dtype;

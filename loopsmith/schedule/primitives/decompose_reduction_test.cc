@@ -255,8 +255,8 @@ for i in range(8):
 
 TEST(decompose_reduction, refuses_inits_that_the_loop_still_decides) {
   const auto refused = [](const char* stored) {
-    Schedule sch(program("B: T.Buffer((4,), 'int32'), D: T.Buffer((1,), 'int32')",
-                         fmt::format(R"(
+    Schedule sch(
+        program("B: T.Buffer((4,), 'int32'), D: T.Buffer((1,), 'int32')", fmt::format(R"(
 for k in range(3):
     {}
     for i in range(D[0]):
@@ -267,7 +267,7 @@ for k in range(3):
                 B[vi] = 0
             B[vi] = B[vi] + vk
 )",
-                                     stored)));
+                                                                                      stored)));
     return error_of([&] { decompose_reduction(sch, get_block(sch, "B"), get_loop(sch, "k")); });
   };
   EXPECT_TRUE(refused("D[0] = k + 1").starts_with("step_keeps_results: decompose_reduction: "));

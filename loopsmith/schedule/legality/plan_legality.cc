@@ -210,19 +210,20 @@ bool may_keep_nothing(const Schedule& schedule, LoopRV loop, const Ptr<Buffer>& 
   return is_conditional && is_live_before(realize->block->body, buffer);
 }
 
-/// True when nothing can have stored to a buffer before a loop starts: what uses it is in that
-/// loop, which runs once where the buffer is allocated, or only reads it.
+/// True when nothing can have stored to a buffer before a loop starts: all that stores to its
+/// memory is in that loop, which runs once where the buffer is allocated.
 bool is_unset_before(const Schedule& schedule, LoopRV loop, const Ptr<Buffer>& buffer) {
   const NodeId node = schedule.node(loop), owner = owner_of(schedule, node, buffer);
-  if (owner == no_node || !schedule.as<BlockRealize>(owner)) return false;
+  const auto* realize = owner == no_node ? nullptr : schedule.as<BlockRealize>(owner);
+  if (!realize || realize->block->init) return false;
   for (NodeId at = schedule.at(node).parent; at != owner; at = schedule.at(at).parent) {
     if (schedule.as<For>(at) || schedule.as<While>(at)) return false;
   }
   const BufferAccesses uses = uses_of(schedule, owner, buffer);
   bool is_stored = !uses.by_indices_alone() || uses.by_callee;
-  pre_order_visit(schedule.as<BlockRealize>(owner)->block->body, [&](const Ref& ref) {
+  pre_order_visit(realize->block->body, [&](const Ref& ref) {
     const auto* store = ref.as<BufferStore>();
-    is_stored = is_stored || (store && store->buffer.same_as(buffer));
+    is_stored = is_stored || (store && store->buffer->data.same_as(buffer->data));
     return !is_stored && ref.get() != schedule.at(node).object;
   });
   return !is_stored;

@@ -122,11 +122,10 @@ bool computes_throughout(const Schedule& schedule, const CacheSubject& subject, 
 /// Lemma. Let the block be a reduction block but for writers outside of the loop, and let its init,
 /// its axes, its predicate and the bounds of the loops up to it read nothing that it writes, under
 /// whatever name; let nothing else inside the loop access what it writes, nothing there write what
-/// these read, and no `break`, `continue` or `return` stand
-/// there; and let no two iterations of the loop, and of those inside it, run one instance. Then an
-/// execution of the loop runs to its end, and starts each of its results once, before all of their
-/// updates; so the init may run any time before them, since no statement reads the element in
-/// between, and finds the same inputs.
+/// these read, and no `break`, `continue` or `return` stand there; and let no two iterations of the
+/// loop, and of those inside it, run one instance. Then an execution of the loop runs to its end,
+/// and starts each of its results once, before all of their updates; so the init may run any time
+/// before them, since no statement reads the element in between, and finds the same inputs.
 bool starts_before_loop(const Schedule& schedule, BlockRV block, LoopRV loop,
                         const ScopeAccesses& uses);
 

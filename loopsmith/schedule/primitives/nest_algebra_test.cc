@@ -375,6 +375,18 @@ for i in range(10):
             "branches_have_the_form: hoist_if: the body of loop j is not an `if`");
 }
 
+TEST(normalize_nest, refuses_loops_around_whose_bounds_change) {
+  Schedule sch(program("B: T.Buffer((4,), 'int32')", R"(
+for i in range(B[0]):
+    for j in range(4):
+        B[j] = 1
+)"));
+  EXPECT_EQ(
+      error_of([&] { normalize_nest(sch, get_loop(sch, "j")); }),
+      "step_keeps_results: normalize_nest: results may change: the bounds of loop i read what "
+      "the body of loop i writes");
+}
+
 TEST(normalize_nest, keeps_axes_that_read_memory_under_their_condition) {
   const auto before = program("A: T.Buffer((3,), 'int32'), B: T.Buffer((4,), 'int32')", R"(
 for i in range(4):

@@ -41,6 +41,10 @@ Planned<NormalizeNestPlan> plan_normalize_nest(const Schedule& schedule,
   if (auto refusal = refuse_unless_all_bounds_stay(schedule, arguments.loop)) {
     return *std::move(refusal);
   }
+  // Those around it become axes, too.
+  for (const LoopRV around : loops_around(schedule, schedule.node(arguments.loop))) {
+    if (auto refusal = refuse_unless_bounds_stay(schedule, around)) return *std::move(refusal);
+  }
   if (has_jumps(schedule.get(arguments.loop).body)) {
     return Refusal{&iterations_reach_their_end,
                    {Argument("break, continue or return"), Argument(arguments.loop)}};

@@ -376,15 +376,16 @@ for i in range(10):
 }
 
 TEST(normalize_nest, refuses_loops_around_whose_bounds_change) {
-  Schedule sch(program("B: T.Buffer((4,), 'int32')", R"(
-for i in range(B[0]):
-    for j in range(4):
-        B[j] = 1
-)"));
-  EXPECT_EQ(
-      error_of([&] { normalize_nest(sch, get_loop(sch, "j")); }),
-      "step_keeps_results: normalize_nest: results may change: the bounds of loop i read what "
-      "the body of loop i writes");
+  // A block without axes uses the loops around it, too.
+  for (const char* nest : {"    for j in range(4):\n        B[j] = i\n",
+                           "    with T.block('opaque'):\n        for j in range(4):\n"
+                           "            B[j] = i\n"}) {
+    Schedule sch(
+        program("B: T.Buffer((4,), 'int32')", "for i in range(B[0]):\n" + std::string(nest)));
+    EXPECT_EQ(error_of([&] { normalize_nest(sch, get_loop(sch, "j")); }),
+              "step_keeps_results: normalize_nest: results may change: the bounds of loop i read "
+              "what the body of loop i writes");
+  }
 }
 
 TEST(normalize_nest, keeps_axes_that_read_memory_under_their_condition) {

@@ -33,6 +33,20 @@ std::optional<Refusal> refuse_unless_all_bounds_stay(const Schedule& schedule, L
   return {};
 }
 
+/// The same of the loops around it, which become axes, too; those around blocks without axes as
+/// well.
+std::optional<Refusal> refuse_unless_outer_bounds_stay(const Schedule& schedule, LoopRV loop) {
+  for (NodeId node = schedule.at(schedule.node(loop)).parent; node != no_node;
+       node = schedule.at(node).parent) {
+    const auto* realize = schedule.as<BlockRealize>(node);
+    if (realize && !realize->block->iter_vars.empty()) break;
+    if (!schedule.as<For>(node)) continue;
+    auto refusal = refuse_unless_bounds_stay(schedule, schedule.loop_at(node));
+    if (refusal) return refusal;
+  }
+  return {};
+}
+
 }  // namespace
 
 Planned<NormalizeNestPlan> plan_normalize_nest(const Schedule& schedule,
@@ -41,9 +55,8 @@ Planned<NormalizeNestPlan> plan_normalize_nest(const Schedule& schedule,
   if (auto refusal = refuse_unless_all_bounds_stay(schedule, arguments.loop)) {
     return *std::move(refusal);
   }
-  // Those around it become axes, too.
-  for (const LoopRV around : loops_around(schedule, schedule.node(arguments.loop))) {
-    if (auto refusal = refuse_unless_bounds_stay(schedule, around)) return *std::move(refusal);
+  if (auto refusal = refuse_unless_outer_bounds_stay(schedule, arguments.loop)) {
+    return *std::move(refusal);
   }
   if (has_jumps(schedule.get(arguments.loop).body)) {
     return Refusal{&iterations_reach_their_end,

@@ -414,15 +414,23 @@ std::optional<Refusal> refuse_by_order(const Schedule& schedule, LoopKindPlan& p
 }
 
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, HoistFactorPlan& plan) {
-  return refuse_terms_of_results(schedule, plan.outermost, plan.block);
+  if (auto refusal = refuse_terms_of_results(schedule, plan.outermost, plan.block)) return refusal;
+  return refuse_mixed_reductions(schedule, plan.outermost, plan.block);
 }
 
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, MergeOnlinePlan& plan) {
-  auto refusal = refuse_terms_of_results(schedule, plan.loops[0], plan.maximum);
-  for (const OnlineSums::Sum& sum : plan.sums.sums()) {
-    if (!refusal) refusal = refuse_terms_of_results(schedule, plan.loops[0], sum.block);
+  std::vector<BlockRV> blocks{plan.maximum};
+  for (const OnlineSums::Sum& sum : plan.sums.sums()) blocks.push_back(sum.block);
+  for (const BlockRV block : blocks) {
+    if (auto refusal = refuse_terms_of_results(schedule, plan.loops[0], block)) return refusal;
   }
-  return refusal;
+  for (const BlockRV block : blocks) {
+    const auto loop = std::ranges::find_if(plan.loops, [&](LoopRV each) {
+      return is_inside(schedule, schedule.node(block), schedule.node(each));
+    });
+    if (auto refusal = refuse_mixed_reductions(schedule, *loop, block)) return refusal;
+  }
+  return {};
 }
 
 }  // namespace loopsmith

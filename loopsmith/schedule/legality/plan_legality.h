@@ -35,7 +35,7 @@ std::optional<Refusal> refuse_by_order(const Schedule& schedule, MergeSiblingsPl
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, LoopKindPlan& plan);
 /// No iteration reads what another one has left in the buffer.
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, ExpandScalarPlan& plan);
-/// No term reads what is summed up.
+/// No term reads what is summed up, and no element has terms of several sums.
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, HoistFactorPlan& plan);
 /// The same, of the maximum and of the sums.
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, MergeOnlinePlan& plan);

@@ -45,21 +45,11 @@ std::vector<const Object*> memory_read_by_init(const Block& block) {
   return found;
 }
 
-/// The memory by which a block of one store inside a loop finds out whether it runs, how often, and
-/// what it stores to.
-std::vector<const Object*> memory_read_by_place(const Schedule& schedule, BlockRV handle,
-                                                std::span<const LoopRV> loops) {
+/// The memory by which a block of one store finds out what it stores to.
+std::vector<const Object*> memory_read_by_index(const Block& block) {
   std::vector<const Object*> found;
-  const auto add = [&](const Expr& expr) { add_memory_read_by(expr, found); };
-  const BlockRealize& realize = schedule.realize(handle);
-  std::ranges::for_each(realize.iter_values, add);
-  add(realize.predicate);
-  for (const LoopRV each : loops) {
-    const For& loop = schedule.get(each);
-    for (const Expr& bound : {loop.min, loop.extent, loop.step}) add(bound);
-  }
-  if (const auto* store = realize.block->body.as<BufferStore>()) {
-    std::ranges::for_each(store->indices, add);
+  if (const auto* store = block.body.as<BufferStore>()) {
+    for (const Expr& index : store->indices) add_memory_read_by(index, found);
   }
   return found;
 }
@@ -85,11 +75,11 @@ class TwoPlaces {
   NodeId around() const { return around_; }
   bool is_here_first() const { return is_before(schedule_, here_, there_); }
   bool are_apart(const ScopeAccesses& uses) const {
-    return !uses.has_foreign_calls && !uses.has_jumps && around_ == no_node;
+    return !uses.is_dynamic() && !uses.has_jumps && around_ == no_node;
   }
   /// True when the block is of a plain kind, and what runs between is known.
   bool are_plain(BlockRV block, const ScopeAccesses& uses) const {
-    return !uses.has_foreign_calls && !uses.has_jumps && writes_each_once(schedule_, block, uses);
+    return !uses.is_dynamic() && !uses.has_jumps && writes_each_once(schedule_, block, uses);
   }
   bool is_here(const BufferAccess& use) const { return use.place.node == here_.node; }
   bool is_there(const BufferAccess& use) const {
@@ -197,7 +187,7 @@ bool does_the_same_at(const Schedule& schedule, BlockRV handle, const Place& pla
 
 bool is_unchanged_for(const Schedule& schedule, const Buffer& buffer,
                       std::span<const BlockRV> readers, NodeId around, const ScopeAccesses& uses) {
-  if (uses.has_foreign_calls || uses.has_jumps) return false;
+  if (uses.is_dynamic() || uses.has_jumps) return false;
   const bool is_read_by_init = std::ranges::any_of(
       readers, [&](BlockRV reader) { return init_reads(schedule.get(reader), buffer); });
   if (is_read_by_init) return false;
@@ -223,7 +213,7 @@ bool has_unchanged_inputs(const Schedule& schedule, BlockRV block, const Expr& v
 
 bool is_used_apart_from(const Schedule& schedule, const Buffer& buffer, NodeId nest,
                         const ScopeAccesses& uses) {
-  if (uses.has_foreign_calls || uses.has_jumps) return false;
+  if (uses.is_dynamic() || uses.has_jumps) return false;
   if (holds_jumps(schedule.statement(nest))) return false;
   if (!have_no_loop_in_common(schedule, Place{schedule.at(nest).parent}, Place{nest})) return false;
   return std::ranges::all_of(uses.all, [&](const BufferAccess& use) {
@@ -234,7 +224,7 @@ bool is_used_apart_from(const Schedule& schedule, const Buffer& buffer, NodeId n
 
 bool is_finished_in(const Schedule& schedule, BlockRV handle, const Buffer& buffer, LoopRV loop,
                     const ScopeAccesses& uses) {
-  if (uses.has_foreign_calls || uses.has_jumps) return false;
+  if (uses.is_dynamic() || uses.has_jumps) return false;
   if (holds_jumps(schedule.get(loop).body)) return false;
   if (!writes_each_once(schedule, handle, uses)) return false;
   const NodeId nest = schedule.node(loop);
@@ -258,7 +248,7 @@ bool is_finished_in(const Schedule& schedule, BlockRV handle, const Buffer& buff
 
 bool computes_alone(const Schedule& schedule, NodeId nest, BlockRV block, const Ptr<Buffer>& buffer,
                     const ScopeAccesses& uses) {
-  if (uses.has_foreign_calls || !schedule.as<For>(nest)) return false;
+  if (uses.is_dynamic() || !schedule.as<For>(nest)) return false;
   if (holds_jumps(schedule.statement(nest))) return false;
   const NodeId own = schedule.node(block);
   bool is_read = false;
@@ -285,7 +275,7 @@ bool computes_throughout(const Schedule& schedule, const CacheSubject& subject, 
 bool starts_before_loop(const Schedule& schedule, BlockRV handle, LoopRV loop,
                         const ScopeAccesses& uses) {
   const NodeId own = schedule.node(handle), nest = schedule.node(loop);
-  if (uses.has_foreign_calls) return false;
+  if (uses.is_dynamic()) return false;
   if (uses.has_jumps && holds_jumps(schedule.get(loop).body)) return false;
   ScopeAccesses inside = uses;
   std::erase_if(inside.all, [&](const BufferAccess& use) {
@@ -296,7 +286,7 @@ bool starts_before_loop(const Schedule& schedule, BlockRV handle, LoopRV loop,
   const auto loops = loops_around(schedule, own);
   const std::span inner(std::ranges::find(loops, loop), loops.end());
   std::vector<const Object*> inputs = memory_read_by_init(block);
-  std::ranges::copy(memory_read_by_place(schedule, handle, inner), std::back_inserter(inputs));
+  std::ranges::copy(memory_read_by_index(block), std::back_inserter(inputs));
   const auto is_input = [&](const Buffer& buffer) {
     return std::ranges::find(inputs, buffer.data.get()) != inputs.end();
   };
@@ -313,6 +303,7 @@ bool starts_before_loop(const Schedule& schedule, BlockRV handle, LoopRV loop,
 }
 
 bool writes_each_once(const Schedule& schedule, BlockRV block, const ScopeAccesses& uses) {
+  if (uses.decides_on_own_writes) return false;
   const BlockKinds kinds = kinds_of(schedule, block, uses);
   if (kinds.is_complete()) return true;
   return kinds.is_reduction() &&
@@ -322,13 +313,11 @@ bool writes_each_once(const Schedule& schedule, BlockRV block, const ScopeAccess
 bool fills_before_loop(const Schedule& schedule, BlockRV handle, LoopRV loop,
                        const ScopeAccesses& uses) {
   const NodeId own = schedule.node(handle), nest = schedule.node(loop);
-  if (uses.has_foreign_calls) return false;
+  if (uses.is_dynamic()) return false;
   if (uses.has_jumps && holds_jumps(schedule.get(loop).body)) return false;
   if (!kinds_of(schedule, handle, uses).is_complete()) return false;
   const Block& block = schedule.get(handle);
-  const auto loops = loops_around(schedule, own);
-  const auto inputs = memory_read_by_place(schedule, handle,
-                                           std::span(std::ranges::find(loops, loop), loops.end()));
+  const auto inputs = memory_read_by_index(block);
   const bool changes_place = std::ranges::any_of(uses.all, [&](const BufferAccess& use) {
     return use.is_write && is_inside(schedule, use.place, nest) &&
            std::ranges::find(inputs, use.buffer->data.get()) != inputs.end();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sufficient conditions for legality that are cheap to check. Each function states a lemma of a
 // theorem in arith/dependence/preservation.h: it may return false where that proves the step, never
-// true where it does not.
+// true where it does not. None says yes of a scope that decides by what it writes: a bound or a
+// condition that is read at another time may run other instances.
 #pragma once
 #include <span>
 #include <vector>

@@ -7,6 +7,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/legality.h"
+#include "loopsmith/schedule/legality/quick_answers.h"
 #include "loopsmith/schedule/queries/access_relations.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
@@ -85,6 +86,15 @@ std::optional<Refusal> refuse_terms_of_results(const Schedule& schedule, LoopRV 
     return !access.is_write && !access.group && stored.contains(access.buffer->data.get());
   });
   return reads_results ? std::optional(refused("a term reads their memory")) : std::nullopt;
+}
+
+std::optional<Refusal> refuse_mixed_reductions(const Schedule& schedule, LoopRV loop,
+                                               BlockRV block) {
+  const NodeId scope = scope_of(schedule, schedule.node(block));
+  if (starts_before_loop(schedule, block, loop, accesses_in_scope(schedule, scope))) return {};
+  return changed_results(init_can_go_first,
+                         {Argument(block), Argument(loop),
+                          Argument("an element may have terms of more than one reduction")});
 }
 
 bool reduces_rounding_inside(const Block& block) {

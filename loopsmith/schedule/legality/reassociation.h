@@ -29,6 +29,13 @@ bool reduces_rounding_inside(const Block& block);
 std::optional<Refusal> refuse_terms_of_results(const Schedule& schedule, LoopRV loop,
                                                BlockRV block);
 
+/// Refuses a block that may put terms of several reductions into one element, each with an init.
+///
+/// Theorem. Where the inits of the block may run before the loop, the terms that an element gets in
+/// it are those of one reduction. Proof: an init between two of them would have gone first.
+std::optional<Refusal> refuse_mixed_reductions(const Schedule& schedule, LoopRV loop,
+                                               BlockRV block);
+
 /// The first reduction by a block in `band` that combines its elements in another order when the
 /// loops of the band take the order `order`.
 std::optional<Argument> reordered_reduction(const Schedule& schedule, std::span<const LoopRV> band,

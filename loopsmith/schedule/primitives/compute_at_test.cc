@@ -356,5 +356,24 @@ TEST(compute_at, refuses_to_take_a_block_from_a_loop_that_it_uses) {
             "an axis");
 }
 
+TEST(compute_at, refuses_conditions_that_change_before_they_are_read) {
+  Schedule sch(program(R"(A: T.Buffer((2,), "int32"))", R"(
+D = T.alloc_buffer((3, 2), "int32")
+for i, j in T.grid(A[1] % 2, 3):
+    with T.block("D"):
+        vi = T.axis.spatial(2, i)
+        vj = T.axis.spatial(3, j)
+        D[vj, vi] = 1
+    for k in range(1):
+        with T.block("A"):
+            vi = T.axis.spatial(2, i)
+            vj = T.axis.spatial(3, j)
+            A[vj % 2] = 1 + D[vj, vi]
+)"));
+  EXPECT_EQ(error_of([&] { compute_at(sch, get_block(sch, "D"), get_loop(sch, "k")); }),
+            "step_keeps_results: compute_at: results may change: the block around `with "
+            "T.block(\"D\")` is not what it was");
+}
+
 }  // namespace
 }  // namespace loopsmith

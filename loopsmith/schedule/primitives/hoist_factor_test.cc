@@ -153,5 +153,18 @@ for i, k in T.grid(6, 8):
             "that it updates: it accesses memory by a pointer");
 }
 
+TEST(hoist_factor, refuses_elements_with_terms_of_several_sums) {
+  EXPECT_EQ(refusal_of(program(factor_parameters, R"(
+for k, i in T.grid(8, 6):
+    with T.block("C"):
+        vk, vi = T.axis.remap("RS", [k, i])
+        with T.init():
+            C[vi // 2] = T.float32(0)
+        C[vi // 2] = C[vi // 2] + A[vi, vk] * D[vi]
+)")),
+            "step_keeps_results: hoist_factor: results may change: the init of block C cannot go "
+            "before loop k, as an element may have terms of more than one reduction");
+}
+
 }  // namespace
 }  // namespace loopsmith

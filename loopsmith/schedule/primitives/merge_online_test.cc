@@ -309,5 +309,29 @@ for i in range(6):
   EXPECT_EQ(refusal("pointer"), start + "it accesses memory by a pointer");
 }
 
+TEST(merge_online, refuses_elements_with_terms_of_several_sums) {
+  Schedule sch(program(online_parameters, R"(
+m = T.alloc_buffer((6,))
+for k in range(8):
+    for i in range(6):
+        with T.block("m"):
+            vk, vi = T.axis.remap("RS", [k, i])
+            with T.init():
+                m[vi] = T.float32("-inf")
+            m[vi] = T.max(m[vi], A[vi, vk])
+for l in range(8):
+    for i in range(12):
+        with T.block("S"):
+            vk = T.axis.reduce(8, l)
+            vi = T.axis.spatial(6, i // 2)
+            with T.init():
+                S[vi] = T.float32(0)
+            S[vi] = S[vi] + T.exp(A[vi, vk] - m[vi])
+)"));
+  EXPECT_EQ(error_of([&] { merge_online(sch, {get_loop(sch, "k"), get_loop(sch, "l")}); }),
+            "step_keeps_results: merge_online: results may change: the init of block S cannot go "
+            "before loop l, as an element may have terms of more than one reduction");
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -108,11 +108,9 @@ class RfactorPlanner {
         return buffer->data.same_as(plan_.reduction.buffers[0]->data);
       });
     };
-    const bool is_proved = is_alone_ && !uses_.has_foreign_calls &&
-                           !reads_result(realize_.predicate) &&
+    const bool is_proved = is_alone_ && !uses_.is_dynamic() &&
                            std::ranges::none_of(plan_.reduction.sources, reads_result) &&
-                           std::ranges::none_of(plan_.reduction.indices, reads_result) &&
-                           std::ranges::none_of(realize_.iter_values, reads_result);
+                           std::ranges::none_of(plan_.reduction.indices, reads_result);
     if (is_proved && !schedule_.verifies_quick_answers()) return {};
     auto refusal = refuse_updates_in_parts(schedule_, {plan_.block, plan_.path, plan_.dropped},
                                            plan_.reduction);

@@ -125,6 +125,19 @@ void add_uses_by_views(ScopeAccesses& found) {
   }
 }
 
+/// True for a read by which a loop, a branch or a block finds out what to run.
+bool is_decision(const BufferAccess& use) {
+  return !use.is_write && !use.is_block && use.place.slot == no_node;
+}
+
+bool decides_on_writes(const ScopeAccesses& found) {
+  return std::ranges::any_of(found.all, [&](const BufferAccess& decision) {
+    return is_decision(decision) && std::ranges::any_of(found.all, [&](const BufferAccess& use) {
+             return use.is_write && use.buffer->data.same_as(decision.buffer->data);
+           });
+  });
+}
+
 /// Where a place is among what is directly inside `ancestor`.
 std::uint32_t slot_in(const Schedule& schedule, const Place& place, NodeId ancestor) {
   if (place.node == ancestor) return place.slot;
@@ -140,6 +153,7 @@ ScopeAccesses accesses_in_scope(const Schedule& schedule, NodeId scope) {
     const auto* let = schedule.as<LetStmt>(node);
     found.has_foreign_calls |= let && let->var->dtype.is_handle();
   }
+  found.decides_on_own_writes = decides_on_writes(found);
   add_uses_by_views(found);
   return found;
 }

@@ -31,8 +31,13 @@ struct ScopeAccesses {
   std::vector<BufferAccess> all;
   std::vector<Ptr<BufferRegion>> whole;  ///< Regions of uses by views.
   bool has_jumps = false;                ///< A statement outside of blocks leaves an iteration.
-  bool has_foreign_calls =
-      false;  ///< A statement outside of blocks calls what may access anything.
+  /// A statement outside of blocks calls what may access anything.
+  bool has_foreign_calls = false;
+  /// A bound, a condition, or the place of a block reads memory that the scope writes.
+  bool decides_on_own_writes = false;
+
+  /// True when what runs, or what it accesses, depends on more than loops and sizes.
+  bool is_dynamic() const { return has_foreign_calls || decides_on_own_writes; }
 };
 
 /// Reads the scope whose node is `scope`.

@@ -82,6 +82,7 @@ bool is_same_result(const Outcome& a, const Outcome& b, Mode mode) {
 Verdict compare_on(const Pair& pair, const Inputs& inputs, std::uint64_t seed,
                    const CompareOptions& limits) {
   Options options{.mode = inputs.mode,
+                  .implies_barriers = limits.implies_barriers,
                   .seed = seed,
                   .max_statements = limits.max_statements,
                   .on_pause = limits.on_pause,

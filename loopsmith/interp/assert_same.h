@@ -46,6 +46,8 @@ struct CompareOptions {
   /// The two may differ by exp(a + b) = exp(a) exp(b), which the field does not know: where it
   /// distinguishes them, they are run in their own types, too, and compared up to rounding.
   bool splits_powers = false;
+  /// As in `Options`: neither program is lowered yet.
+  bool implies_barriers = false;
 };
 
 /// Compares what two functions of the same parameters write, in exact-ring mode: by structure

@@ -46,7 +46,8 @@ bool touches_shared_memory(const Stmt& stmt) {
   bool found = false;
   pre_order_visit(stmt, [&](const Ref& ref) {
     const auto* buffer = ref.as<Buffer>();
-    found = found ||
+    const auto* store = ref.as<BufferStore>();
+    found = found || (store && is_global(memory_scope(*store->buffer))) ||
             (buffer && (is_shared(memory_scope(*buffer)) || is_fragment(memory_scope(*buffer))));
     return !found;
   });
@@ -84,7 +85,7 @@ ThreadWork work_of(const Stmt& stmt) {
 /// for each of these: the first thread of the axes that have no loop around it runs it. What only
 /// writes memory of a thread's own each of them runs. True when it was compiled so.
 bool Compiler::run_by_first_threads(const Stmt& stmt) {
-  if (!region_ || !has_blocks_ || bound_axes_.size() == region_->axes.size()) return false;
+  if (!region_ || !implies_barriers_ || bound_axes_.size() == region_->axes.size()) return false;
   const ThreadWork work = work_of(stmt);
   if (!work.stores || work.is_of_each) return false;
   std::vector<const ThreadDimension*> idle;
@@ -257,10 +258,10 @@ bool Compiler::differs_by_thread(const Expr& value) const {
   return found;
 }
 
-/// Before lowering, what threads write to shared memory is there for the statements that follow: a
-/// barrier stands between them, if all threads reach it.
+/// Before lowering, what threads write to memory that others see is there for the statements that
+/// follow: a barrier stands between them, if all threads reach it.
 void Compiler::implied_barrier(const Stmt& stmt) {
-  if (region_ && has_blocks_ && is_uniform_ && touches_shared_memory(stmt)) {
+  if (region_ && implies_barriers_ && is_uniform_ && touches_shared_memory(stmt)) {
     emit({.run = barrier_handler(), .c = static_cast<Register>(Wait::block)});
   }
 }

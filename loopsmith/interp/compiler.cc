@@ -71,9 +71,10 @@ void Compiler::run() {
   code_.result = func_->ret_type;
   has_threads_ = has_threads(func_->body);
   if (has_threads_) {
+    implies_barriers_ = options_.implies_barriers;
     pre_order_visit(func_->body, [&](const Ref& ref) {
-      has_blocks_ = has_blocks_ || ref.is<Block>();
-      return !has_blocks_;
+      implies_barriers_ = implies_barriers_ || ref.is<Block>();
+      return !implies_barriers_;
     });
   }
   take_parameters();

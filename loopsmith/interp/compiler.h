@@ -240,7 +240,7 @@ class Compiler {
   arith::EmptyReductions empty_reductions_;
 
   // Threads.
-  bool has_threads_ = false, has_blocks_ = false;
+  bool has_threads_ = false, implies_barriers_ = false;
   const ThreadRegion* region_ = nullptr;       ///< Of the threads that run what is compiled.
   bool is_uniform_ = true;                     ///< All of them get here.
   std::unordered_set<ThreadAxis> bound_axes_;  ///< Of the region, with loops around.

@@ -25,6 +25,8 @@ struct Options {
   /// Integer division by zero gives 0, as in compiled code; else it is an error.
   bool zero_division = false;
   bool check_races = true;
+  /// Threads wait for each other where lowering will let them, in functions without blocks, too.
+  bool implies_barriers = false;
   std::uint64_t seed = 0;  ///< Of the hashes of ring mode.
   std::int64_t max_statements = 20'000'000'000;
   std::int64_t max_bytes = std::int64_t{8} << 30;  ///< Of the memory that the program allocates.

@@ -207,6 +207,7 @@ Verdict compare_samples(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after,
     }
     give_inputs(first, second);
     Options run_options{.mode = mode,
+                        .implies_barriers = options.implies_barriers,
                         .seed = options.seed,
                         .max_statements = options.max_statements,
                         .on_pause = options.on_pause,

@@ -96,7 +96,8 @@ bool may_split_powers(const Schedule& schedule) {
 nb::dict verified(const PySchedule& self, const nb::dict& functions) {
   require_no_obligations(self.schedule, "verify");
   const interp::CompareOptions options{.functions = host_functions(functions),
-                                       .splits_powers = may_split_powers(self.schedule)};
+                                       .splits_powers = may_split_powers(self.schedule),
+                                       .implies_barriers = true};
   const auto verdict = [&] {
     const Unlocked unlocked;
     return interp::compare(self.schedule.original(), self.schedule.mod(), options);

@@ -95,6 +95,18 @@ TEST_F(IterMap, divisions_split_digits) {
   EXPECT_EQ(detect({runs(x, 8)}, {floordiv(x, unknown)}), "A divisor is not known to be positive.");
 }
 
+TEST_F(IterMap, conversions_keep_what_fits) {
+  const Ptr<Var> wide = var("wide", i64);
+  const Expr digits[] = {floordiv(wide, 7), floormod(wide, 7)};
+  EXPECT_EQ(detect({runs(wide, int_imm(i64, 49))}, {cast(i32, digits[0]), cast(i32, digits[1])},
+                   bijective),
+            "7; 7");
+  const Expr far = wide * int_imm(i64, 1 << 30);
+  EXPECT_EQ(detect({runs(wide, int_imm(i64, 2))}, {cast(i32, far)}), "2 * 1073741824");
+  EXPECT_EQ(detect({runs(wide, int_imm(i64, 3))}, {cast(i32, far)}),
+            "An operation on iterators is none of + - * // %.");
+}
+
 TEST_F(IterMap, extents_are_padded_where_a_divisor_does_not_divide) {
   EXPECT_EQ(detect({runs(x, 20)}, {floordiv(x, 7)}), "3");
   EXPECT_EQ(padding, "(((x // 7) == 2) and ((x % 7) == 6))");

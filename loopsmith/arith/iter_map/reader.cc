@@ -69,6 +69,22 @@ IterSumExpr IterReader::read(const Expr& expr) {
   return result;
 }
 
+namespace {
+
+/// True when a type has all values of a sum.
+bool fits(const IterSumExpr& sum, DataType type) {
+  if (!sum.base.is_constant()) return false;
+  __int128 least = sum.base.constant, largest = least;
+  for (const IterSplitExpr& term : sum.args) {
+    if (!term.scale.is_constant() || !term.extent.is_constant()) return false;
+    const __int128 reach = static_cast<__int128>(term.scale.constant) * (term.extent.constant - 1);
+    (reach < 0 ? least : largest) += reach;
+  }
+  return least >= min_int(type) && largest <= max_int(type);
+}
+
+}  // namespace
+
 /// Reads a node; as its own base, where it has no form, or is more than a sum of what has none.
 IterSumExpr IterReader::read_known(const Expr& expr) {
   IterSumExpr result = read_node(expr);
@@ -99,6 +115,9 @@ IterSumExpr IterReader::read_node(const Expr& expr) {
   if (const auto* node = expr.as<Mod>()) return division(node->a, node->b, true, true);
   if (const auto* node = expr.as<Cast>(); node && node->value.dtype().is_index()) {
     if (node->dtype.bits >= node->value.dtype().bits) return read(node->value);
+    if (is_free(expr)) return {{}, SymbolicInt(expr)};
+    IterSumExpr value = read(node->value);
+    if (failed() || fits(value, node->dtype)) return value;
   }
   if (!is_free(expr)) return unreadable("An operation on iterators is none of + - * // %.");
   return {{}, SymbolicInt(expr)};

@@ -170,5 +170,22 @@ for k in range(64):
             "k=0, j=0 writes C[0], iteration k=1, j=0 reads it");
 }
 
+TEST(partial_results, are_of_loops_of_64_bits) {
+  const auto func = program(tensors, R"(
+for i, j, k in T.grid(8, 4, 8):
+    with T.block("C"):
+        vi, vj, vk = T.axis.remap("RRR", [i, j, k])
+        with T.init():
+            C[0] = T.float32(0)
+        C[0] = C[0] + A[vi * 8 + vk, vj]
+)");
+  for (const bool is_outer : {false, true}) {
+    Schedule sch(func);
+    const LoopRV fused = fuse(sch, {get_loop(sch, "i"), get_loop(sch, "j")}, true, {}, true);
+    parallel(sch, is_outer ? fused : get_loop(sch, "k"));
+    expect_result(sch, func);
+  }
+}
+
 }  // namespace
 }  // namespace loopsmith

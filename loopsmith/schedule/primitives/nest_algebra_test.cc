@@ -477,5 +477,23 @@ for i in range(7):
 )"));
 }
 
+TEST(normalize_nest, declares_regions_of_memory_as_large_as_loops_around_say) {
+  const auto before = program(vectors, R"(
+for i in range(1, 8):
+    with T.block("outer"):
+        D = T.alloc_buffer((i + 1,))
+        for j in range(4):
+            t = T.decl_buffer((1,))
+            for r in range(2):
+                if j * 2 + r < i + 1:
+                    t[0] = A[j * 2 + r]
+                    D[j * 2 + r] = t[0]
+        B[i] = D[i]
+)");
+  Schedule sch(before);
+  normalize_nest(sch, get_loop(sch, "j"));
+  expect_result(sch, before);
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -176,13 +176,27 @@ class Normalizer {
     block.iter_vars = std::move(iter_vars);
     if (!bare) block.name_hint = fresh_name(stores.empty() ? "block" : stores[0]->buffer->name);
     if (!bare) found_.new_blocks.push_back(block.name_hint);
-    AccessRegions regions = access_regions(block, buffers_);
-    block.reads = std::move(regions.reads);
-    block.writes = std::move(regions.writes);
+    const AccessRegions regions = access_regions(block, buffers_);
+    block.reads = in_terms_of(regions.reads, axes);
+    block.writes = in_terms_of(regions.writes, axes);
     const Ptr<Block> made = make(std::move(block));
     if (bare) found_.renewed[original(bare->block.get())] = made.get();
     realize.block = made;
     return make(std::move(realize));
+  }
+
+  /// Regions end where their buffers do, whose shapes may depend on loops.
+  static std::vector<Ptr<BufferRegion>> in_terms_of(const std::vector<Ptr<BufferRegion>>& regions,
+                                                    const Substitution& axes) {
+    std::vector<Ptr<BufferRegion>> found;
+    for (const auto& each : regions) {
+      BufferRegion region = *each;
+      for (Ptr<Range>& part : region.region) {
+        part = range(substitute(part->min, axes), substitute(part->extent, axes));
+      }
+      found.push_back(make(std::move(region)));
+    }
+    return found;
   }
 
   /// The values of a loop, for all values of those around it.

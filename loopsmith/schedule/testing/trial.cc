@@ -167,7 +167,9 @@ Taken Trial::compare() {
   interp::Verdict verdict;
   try {
     // Of a program with obligations, the interpreter would say that memory was not written.
-    if (asks_interp_ && obligations(schedule_).empty()) verdict = interp::compare(program_, after);
+    if (asks_interp_ && obligations(schedule_).empty()) {
+      verdict = interp::compare(program_, after, {.implies_barriers = true});
+    }
   } catch (const std::exception& error) {
     verdict.reason = error.what();
   }

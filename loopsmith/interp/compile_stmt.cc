@@ -191,17 +191,16 @@ void Compiler::loop(const For& loop) {
   const Register min = scalar(loop.min), extent = scalar(loop.extent), step = scalar(loop.step);
   if (loop.kind == ForKind::serial || loop.kind == ForKind::unrolled) {
     const bool differs = differs_by_thread(loop.min) || differs_by_thread(loop.extent);
-    if (differs) differing_.insert(loop.loop_var.get());
-    const bool was_uniform = std::exchange(is_uniform_, is_uniform_ && !differs);
-    serial_loop(loop.loop_var, min, extent, step, loop.body);
-    is_uniform_ = was_uniform;
+    serial_loop(loop.loop_var, min, extent, step, loop.body, differs);
   } else {
     parallel_loop(loop.loop_var, min, extent, step, loop.body, loop.kind == ForKind::vectorized);
   }
 }
 
 void Compiler::serial_loop(const Ptr<Var>& var, Register min, Register extent, Register step,
-                           const Stmt& body) {
+                           const Stmt& body, bool differs) {
+  if (differs) differing_.insert(var.get());
+  const bool was_uniform = std::exchange(is_uniform_, is_uniform_ && !differs);
   const Register variable = fresh(2);
   define(var, {variable});
   const std::size_t begin = emit({.run = loop_begin_handler(),
@@ -225,6 +224,7 @@ void Compiler::serial_loop(const Ptr<Var>& var, Register min, Register extent, R
   land(begin);
   for (const std::size_t from : exits_.back().breaks) land(from);
   exits_.pop_back();
+  is_uniform_ = was_uniform;
 }
 
 void Compiler::parallel_loop(const Ptr<Var>& var, Register min, Register extent, Register step,

@@ -131,7 +131,10 @@ void Compiler::thread_loop(const Stmt& stmt) {
     return;
   }
   const Register min = scalar(loop.min), extent = scalar(loop.extent);
-  if (!is_block_axis(axis)) return serial_loop(loop.var, min, extent, integer(1), loop.body);
+  if (!is_block_axis(axis)) {
+    const bool differs = differs_by_thread(loop.min) || differs_by_thread(loop.extent);
+    return serial_loop(loop.var, min, extent, integer(1), loop.body, differs);
+  }
   // Blocks run side by side, and never wait for each other.
   parallel_loop(loop.var, min, extent, integer(1), loop.body, /*is_vector=*/false,
                 [&](Register index) {

@@ -165,8 +165,9 @@ class Compiler {
   void stmt(const Stmt& s);
   void new_stmt(const Stmt& s);
   void loop(const For& loop);
+  /// `differs`: threads may run other iterations.
   void serial_loop(const Ptr<Var>& var, Register min, Register extent, Register step,
-                   const Stmt& body);
+                   const Stmt& body, bool differs);
   void parallel_loop(const Ptr<Var>& var, Register min, Register extent, Register step,
                      const Stmt& body, bool is_vector,
                      const std::function<void(Register)>& bind = {});

@@ -393,5 +393,47 @@ TEST(threads, a_barrier_that_some_never_reach_is_named) {
       "at another (line 11)");
 }
 
+/// What is said about a program of one 2 x 2 tensor that is not lowered yet.
+std::string said_before_lowering(std::string_view lines, bool implies_barriers) {
+  const auto func = parse_function(fmt::format(R"(
+@T.prim_func
+def main(A: T.Buffer((2, 2))):
+{}
+)",
+                                               lines));
+  std::vector<float> values(4);
+  return Call(func).tensor(values, {2, 2}).error({.implies_barriers = implies_barriers});
+}
+
+TEST(threads, wait_where_lowering_lets_them) {
+  constexpr std::string_view transposition = R"(
+    for i in range(2):
+        for tx in T.thread_binding(2, thread="threadIdx.x"):
+            A[tx, i] = A[i, tx])";
+  EXPECT_EQ(said_before_lowering(transposition, false), "");
+  constexpr std::string_view inside = R"(
+    for ty in T.thread_binding(1, thread="threadIdx.y"):
+        for i in range(2):
+            for tx in T.thread_binding(2, thread="threadIdx.x"):
+                A[tx, i] = A[i, tx])";
+  EXPECT_EQ(said_before_lowering(inside, true), "");
+  EXPECT_NE(said_before_lowering(inside, false), "");
+  // What stands beside the threads runs once.
+  constexpr std::string_view beside = R"(
+    for ty in T.thread_binding(1, thread="threadIdx.y"):
+        for tx in T.thread_binding(2, thread="threadIdx.x"):
+            A[0, tx] = T.float32(1)
+        A[0, 1] = T.float32(2))";
+  EXPECT_EQ(said_before_lowering(beside, true), "");
+  EXPECT_NE(said_before_lowering(beside, false), "");
+  // Not where some do not get.
+  EXPECT_EQ(said_before_lowering(R"(
+    for tx in T.thread_binding(2, thread="threadIdx.x"):
+        for i in T.thread_binding(tx, thread="vthread.x"):
+            A[i, tx] = T.float32(1))",
+                                 true),
+            "");
+}
+
 }  // namespace threads_test
 }  // namespace loopsmith::interp

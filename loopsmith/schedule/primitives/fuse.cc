@@ -45,6 +45,25 @@ std::optional<BlockRV> reduction_that_never_runs(const Schedule& schedule,
   return {};
 }
 
+/// A reduction whose domain is read off from one of the loops: it is asked for where these have no
+/// iterations, too, and the extent by which a digit is divided may then be 0.
+std::optional<BlockRV> reduction_over_fused(const Schedule& schedule,
+                                            std::span<const LoopRV> loops) {
+  const bool may_divide_by_0 =
+      std::ranges::any_of(loops, [&](LoopRV loop) { return !as_int(schedule.get(loop).extent); });
+  if (!may_divide_by_0) return {};
+  for (const BlockRV block : child_blocks(schedule, schedule.node(loops.back()))) {
+    const bool reads_loops =
+        std::ranges::any_of(unsure_domains(schedule, block), [&](const Expr& domain) {
+          return std::ranges::any_of(loops, [&](LoopRV loop) {
+            return uses_variable(domain, schedule.get(loop).loop_var);
+          });
+        });
+    if (reads_loops) return block;
+  }
+  return {};
+}
+
 }  // namespace
 
 Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& arguments) {
@@ -76,6 +95,9 @@ Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& argum
     return Refusal{&iterations_reach_their_end, {Argument("break"), Argument(loops.back())}};
   }
   if (const auto block = reduction_that_never_runs(schedule, loops)) {
+    return changed_results(empty_reductions_start, {Argument(loops.back()), Argument(*block)});
+  }
+  if (const auto block = reduction_over_fused(schedule, loops)) {
     return changed_results(empty_reductions_start, {Argument(loops.back()), Argument(*block)});
   }
   NestObstacle why;

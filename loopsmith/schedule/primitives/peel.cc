@@ -5,6 +5,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/data_parameters.h"
+#include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
@@ -182,6 +183,17 @@ std::vector<PeeledPart> parts_around(const For& loop, const PeelArguments& argum
   return parts;
 }
 
+/// True when a block in `inside` reduces over a loop around it that may have no iterations: its
+/// init is then given outside of that loop, under the parts as they are for no value of it.
+bool may_reduce_nothing(const Schedule& schedule, LoopRV around, LoopRV inside) {
+  return std::ranges::any_of(child_blocks(schedule, schedule.node(inside)), [&](BlockRV block) {
+    const BlockRealize& realize = schedule.realize(block);
+    const std::int64_t* extent = as_int(schedule.get(around).extent);
+    return realize.block->init && !(extent && *extent > 0) &&
+           arith::is_reduction_loop(realize, schedule.get(around).loop_var);
+  });
+}
+
 /// The parts before, in, and after the loop, as far as they have iterations.
 std::vector<PeeledPart> parts_of(const Schedule& schedule, const PeelArguments& arguments) {
   const For& loop = schedule.get(arguments.loop);
@@ -191,6 +203,7 @@ std::vector<PeeledPart> parts_of(const Schedule& schedule, const PeelArguments& 
   for (const LoopRV handle : loops_around(schedule, schedule.node(arguments.loop))) {
     const For& around = schedule.get(handle);
     if (!is_const_int(around.step, 1) || handle.index == arguments.loop.index) continue;
+    if (may_reduce_nothing(schedule, handle, arguments.loop)) continue;
     analyzer.bind_range(around.loop_var, around.min, around.extent, true);
   }
   if (arguments.at) {

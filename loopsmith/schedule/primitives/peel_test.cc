@@ -465,5 +465,24 @@ for k in range(n):
       "iterations of loop k, whose bounds are no constants");
 }
 
+TEST(peel, keeps_inits_of_nothing_under_parts_that_have_no_iterations) {
+  const auto before = program(R"(A: T.Buffer((1, 1), "int32"), n: T.int32)", R"(
+for i, j in T.grid(n, n):
+    with T.block("A"):
+        vi = T.axis.reduce(n, i)
+        with T.init():
+            A[0, 0] = 0
+        A[0, 0] = 1
+)");
+  Schedule sch(before);
+  const std::string error =
+      error_of([&] { peel(sch, get_loop(sch, "j"), 0, 1, 0, 0, LoopValue{get_loop(sch, "i")}); });
+  if (error.empty()) {
+    expect_result(sch, before);
+  } else {
+    EXPECT_NE(error.find("step_keeps_results"), std::string::npos) << error;
+  }
+}
+
 }  // namespace
 }  // namespace loopsmith

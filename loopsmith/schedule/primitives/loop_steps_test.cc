@@ -367,5 +367,22 @@ def main(A: T.Buffer((4, 1), "float32")):
   expect_result(sch, func);
 }
 
+TEST(loop_steps, fuse_refuses_domains_of_loops_by_which_it_would_divide) {
+  Schedule sch(program(R"(A: T.Buffer((1, 1), "uint32"))", R"(
+for i in range(1):
+    for j in range(i):
+        for k in range(j + 1):
+            with T.block("A"):
+                vi = T.axis.spatial(1, i)
+                vj = T.axis.reduce(1, j)
+                vk = T.axis.reduce(j, k)
+                with T.init():
+                    A[0, vi] = T.uint32(0)
+                A[0, vi] = T.uint32(0)
+)"));
+  const std::string error = error_of([&] { fuse(sch, {get_loop(sch, "j"), get_loop(sch, "k")}); });
+  EXPECT_EQ(error.substr(0, error.find(':')), "step_keeps_results");
+}
+
 }  // namespace
 }  // namespace loopsmith

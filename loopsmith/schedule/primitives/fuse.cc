@@ -97,15 +97,15 @@ Planned<FusePlan> plan_fuse(const Schedule& schedule, const FuseArguments& argum
   if (const auto block = reduction_that_never_runs(schedule, loops)) {
     return changed_results(empty_reductions_start, {Argument(loops.back()), Argument(*block)});
   }
-  if (const auto block = reduction_over_fused(schedule, loops)) {
-    return changed_results(empty_reductions_start, {Argument(loops.back()), Argument(*block)});
-  }
   NestObstacle why;
   const auto order = inside_out(loops.size());
   auto shape = shape_for(schedule, loops, order, why);
   if (!shape) {
     return Refusal{&extents_are_independent,
                    {Argument(loops[why.loop]), Argument(loops[why.inner])}};
+  }
+  if (const auto block = reduction_over_fused(schedule, loops)) {
+    return changed_results(empty_reductions_start, {Argument(loops.back()), Argument(*block)});
   }
   if (auto refusal = refuse_early_bounds(schedule, loops, order)) return *std::move(refusal);
   return FusePlan{loops, *std::move(shape), arguments.name, arguments.wide};

@@ -46,6 +46,18 @@ bool holds_blocks(const IfThenElse& branch) {
   return found;
 }
 
+/// True when a block in the loop, of whose reduction that is a loop, may have nothing to reduce.
+bool may_reduce_nothing_over(const For& loop) {
+  bool found = false;
+  pre_order_visit(loop.body, [&](const Ref& ref) {
+    const auto* realize = ref.as<BlockRealize>();
+    found = found || (realize && may_reduce_nothing(*realize->block) &&
+                      arith::is_reduction_loop(*realize, loop.loop_var));
+    return !found && !is_expr(*ref.get());
+  });
+  return found;
+}
+
 /// What is done in a part of a loop: statements, and blocks of which its variable is an axis, know
 /// its values, and what these decide is decided.
 Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For& part) {
@@ -53,6 +65,8 @@ Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For
   // Of loops around, blocks with axes read nothing.
   const bool is_known_to_blocks =
       read_beside_sizes(func, part.min).empty() && read_beside_sizes(func, part.extent).empty();
+  // The init of a reduction over nothing is given whatever conditions say that read its loops.
+  const bool conditions_stay = may_reduce_nothing_over(part);
   Analyzer analyzer;
   learn_sizes(schedule, function, analyzer);
   for (const Ptr<Var>& scalar : arith::data_parameters(func)) analyzer.mark_data(scalar);
@@ -102,6 +116,12 @@ Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For
     return inside(substitute(node.body, {{node.var, value}}));
   });
   inside.on<IfThenElse>([&](const IfThenElse& node) -> Stmt {
+    if (conditions_stay && holds_blocks(node)) {
+      IfThenElse copy = node;
+      copy.then_case = inside(node.then_case);
+      if (node.else_case) copy.else_case = inside(node.else_case);
+      return make(std::move(copy));
+    }
     const Expr simple = decided(node.condition);
     const std::int64_t* condition = as_int(simple);
     // Blocks of a body are told by their order.
@@ -122,7 +142,7 @@ Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For
   inside.on<BlockRealize>([&](const BlockRealize& node) -> Stmt {
     BlockRealize copy = node;
     for (Expr& value : copy.iter_values) value = inside(value);
-    copy.predicate = inside(copy.predicate);
+    if (!conditions_stay) copy.predicate = inside(copy.predicate);
     if (!is_known_to_blocks) return make(std::move(copy));
     for (std::size_t i = 0; i < node.iter_values.size(); ++i) {
       const Ptr<IterVar>& axis = node.block->iter_vars[i];

@@ -309,6 +309,24 @@ for i in range(n):
   expect_result(sch, before);
 }
 
+TEST(peel, keeps_conditions_that_reductions_over_nothing_do_not_ask) {
+  // Where n is 0, the init is given, since the condition reads a loop of the reduction.
+  const auto before = program("B: T.Buffer((1,), 'float64'), n: T.int32", R"(
+for i in range(1):
+    if i >= 1:
+        with T.block("B"):
+            vk = T.axis.reduce(n, 0)
+            vi = T.axis.reduce(1, i)
+            with T.init():
+                B[0] = T.float64(1)
+            B[0] = T.float64(2)
+)");
+  Schedule sch(before);
+  peel(sch, get_loop(sch, "i"), 1, 0);
+  expect_result(sch, before);
+  EXPECT_NE(body_of(sch).find("if i_first >= 1:"), std::string::npos) << body_of(sch);
+}
+
 TEST(peel, refuses_what_is_not_there) {
   const auto func = program(short_rows, "for i in range(10):\n    B[i] = A[i]\n");
   EXPECT_EQ(why_refused(func, [](Schedule& sch) { peel(sch, get_loop(sch, "i"), 0, 0); }),

@@ -57,10 +57,10 @@ class Matcher {
     match_.numbers.resize(description.params.size());
   }
 
-  IntrinMatch run(const Stmt& program) && {
+  IntrinMatch run(const Block& block) && {
     const auto* root = description_.body.as<BlockRealize>();
     const Stmt& meant = root ? root->block->body : description_.body;
-    const bool is_same = statement(program, meant);
+    const bool is_same = has_no_buffers(block) && statement(block.body, meant);
     for (std::size_t i = 0; is_same && i < match_.buffers.size(); ++i) {
       if (description_.buffer_map[i] && !match_.buffers[i].buffer) {
         differ("the intrinsic does not use its parameter {}", description_.buffer_map[i]->name);
@@ -184,6 +184,12 @@ class Matcher {
            number_is(static_cast<std::size_t>(param - description_.params.begin()), extent);
   }
 
+  /// The implementation takes the place of what is inside, and knows no buffers of the block.
+  bool has_no_buffers(const Block& block) {
+    return (block.alloc_buffers.empty() && block.match_buffers.empty()) ||
+           differ("block {} allocates or views buffers", block.name_hint);
+  }
+
   bool blocks(const BlockRealize& realize, const BlockRealize& meant) {
     const Block& block = *realize.block;
     const Block& other = *meant.block;
@@ -194,10 +200,7 @@ class Matcher {
       return differ("block {} has {} init, the intrinsic {}", block.name_hint,
                     block.init.defined() ? "an" : "no", block.init.defined() ? "none" : "one");
     }
-    if (!block.alloc_buffers.empty() || !block.match_buffers.empty()) {
-      return differ("block {} allocates or views buffers", block.name_hint);
-    }
-    if (!axes(realize, meant)) return false;
+    if (!has_no_buffers(block) || !axes(realize, meant)) return false;
     return (!block.init || statement(block.init, other.init)) && statement(block.body, other.body);
   }
 
@@ -424,7 +427,7 @@ class Matcher {
 }  // namespace
 
 IntrinMatch match_intrin(const Block& block, const PrimFunc& description) {
-  return Matcher(block, description).run(block.body);
+  return Matcher(block, description).run(block);
 }
 
 }  // namespace loopsmith

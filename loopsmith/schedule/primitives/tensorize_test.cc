@@ -287,6 +287,17 @@ for i, j, k in T.grid(6, 32, 12):
   EXPECT_EQ(refused(plain, 16, 4), start + "rows of buffer B lie 12 elements apart, not 4");
 }
 
+TEST(tensorize, refuses_blocks_that_have_views) {
+  // As what has been tensorized has: the views of the first implementation would be gone.
+  Schedule sch(program(copy_parameters, fmt::format(copy_body, "vi, vj")));
+  const TensorIntrinSelector copy("copy", copy_intrin());
+  const auto parts = split(sch, get_loops(sch, get_block(sch, "B"))[1], {infer, 8});
+  tensorize(sch, parts[1], copy);
+  EXPECT_EQ(error_of([&] { tensorize(sch, get_block(sch, "B_o"), copy); }),
+            "block_matches_intrin: tensorize: block B_o doesn't match the tensor intrin copy: "
+            "block B_o allocates or views buffers");
+}
+
 TEST(tensorize, says_which_index_or_statement_differs) {
   const auto refused = [](std::string_view index, const Ptr<TensorIntrin>& intrin = copy_intrin()) {
     Schedule sch(program(copy_parameters, fmt::format(copy_body, index)));

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/reduction_start.h"
 #include "loopsmith/arith/relax.h"
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
@@ -127,7 +128,7 @@ class Regions {
 class Detector {
  public:
   Detector(const Block& block, const BufferOfPointer& buffers) : buffers_(buffers) {
-    for (const auto& axis : block.iter_vars) analyzer_.bind(axis->var, axis->dom);
+    for (const auto& axis : block.iter_vars) bind_axis(*axis);
     for (const auto& match : block.match_buffers) views_[match->buffer] = match->source;
     own_ = block.alloc_buffers;
     if (block.init) visit(block.init);
@@ -149,7 +150,8 @@ class Detector {
     deep_call([&] { enter(stmt); });
   }
 
-  /// What the block writes, and reads nothing of but what it updates: neither in its init.
+  /// What the block writes, and reads nothing of but what its init started and it updates: neither
+  /// in its init.
   std::vector<Ptr<Buffer>> reduced_in(const Block& block) const {
     std::vector<const BufferStore*> stores;
     std::vector<const BufferLoad*> loads;
@@ -166,6 +168,7 @@ class Detector {
     std::vector<Ptr<Buffer>> reduced = writes_.buffers();
     std::erase_if(reduced, [&](const Ptr<Buffer>& buffer) {
       if (std::ranges::find(inputs, buffer.get()) != inputs.end()) return true;
+      if (!arith::init_starts(block, *buffer)) return true;
       const auto is_stored = [&](const BufferLoad* load) {
         return std::ranges::any_of(stores, [&](const BufferStore* store) {
           return store->buffer.same_as(buffer) && are_same_indices(store->indices, load->indices);
@@ -244,6 +247,14 @@ class Detector {
     const std::int64_t* step = as_int(loop.step);
     if (!first || !end || !step) return {};
     return *step > 0 ? Interval{first->min, end->max} : Interval{end->min, first->max};
+  }
+
+  /// An instance has a value of each spatial axis, so that none of their domains is empty. (An init
+  /// runs where there is nothing to reduce.)
+  void bind_axis(const IterVar& axis) {
+    analyzer_.bind(axis.var, axis.dom);
+    const auto size = Ptr<Var>::from(axis.dom->extent);
+    if (size && axis.iter_type == IterType::data_par) analyzer_.update(size, {.min_value = 1});
   }
 
   void bind(const Ptr<Var>& variable, const Expr& value) {

@@ -318,6 +318,31 @@ for i in range(0, 4, 2):
             "iteration i=0, k=0 writes C[0], iteration i=2 reads it");
 }
 
+TEST(concurrent_loops, need_the_start_of_a_result_in_each_iteration) {
+  // A condition leaves out the instance that starts the result.
+  const auto why = [](std::string_view condition) {
+    Schedule sch(program("A: T.Buffer((4,), 'float32'), B: T.Buffer((2,), 'float32')",
+                         fmt::format(R"(
+C = T.alloc_buffer(())
+for i in range(2):
+    for k in range(4):
+        if {}:
+            with T.block("C"):
+                vk = T.axis.reduce(4, k)
+                with T.init():
+                    C[()] = T.float32(0)
+                C[()] = C[()] + A[vk]
+    B[i] = C[()]
+)",
+                                     condition)));
+    return error_of([&] { parallel(sch, get_loop(sch, "i")); });
+  };
+  EXPECT_EQ(why("i <= 1"), "");
+  EXPECT_EQ(why("i <= k"),
+            "step_keeps_results: parallel: results would change: iterations of loop i depend on "
+            "each other: iteration i=0, k=0 writes C[], iteration i=1 reads it");
+}
+
 TEST(concurrent_loops, are_not_certain_to_conflict_where_they_may_have_before) {
   Schedule sch(program(R"(B: T.Buffer((2, 3, 2), "float32"))", R"(
 C = T.alloc_buffer(())

@@ -8,6 +8,7 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/dependence/dependence.h"
 #include "loopsmith/arith/reduction_init.h"
+#include "loopsmith/arith/reduction_start.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/dependence_cache.h"
@@ -52,6 +53,18 @@ bool loads_memory(const Expr& expr) {
   return found;
 }
 
+/// Of a block: its own, and those of the `if`s around it in its scope.
+std::vector<Expr> conditions_around(const Schedule& schedule, BlockRV block) {
+  std::vector<Expr> conditions{schedule.realize(block).predicate};
+  for (NodeId node = schedule.at(schedule.node(block)).parent;
+       node != no_node && !schedule.as<BlockRealize>(node); node = schedule.at(node).parent) {
+    if (const auto* branch = schedule.as<IfThenElse>(node)) {
+      conditions.push_back(branch->condition);
+    }
+  }
+  return conditions;
+}
+
 /// True when of the iterations of `loops` that give one result, the first is the one that starts
 /// it.
 bool starts_first(const Schedule& schedule, const BlockRealize& realize,
@@ -86,14 +99,16 @@ bool reads_what_it_started(const Schedule& schedule, BlockRV handle, const Ptr<B
   const BlockRealize& realize = schedule.realize(handle);
   if (!realize.block->init || !child_blocks(schedule, schedule.node(handle)).empty()) return false;
   if (init_loads(*realize.block, *buffer)) return false;
+  if (!arith::init_starts(*realize.block, *buffer)) return false;
   // A condition may leave out results, and no part of one.
-  const bool leaves_out_parts =
-      loads_memory(realize.predicate) || std::ranges::any_of(inside, [&](LoopRV loop) {
-        const Ptr<Var>& variable = schedule.get(loop).loop_var;
-        return uses_variable(realize.predicate, variable) &&
-               arith::is_reduction_loop(realize, variable);
-      });
-  if (leaves_out_parts) return false;
+  const auto leaves_out_parts = [&](const Expr& condition) {
+    return loads_memory(condition) || std::ranges::any_of(inside, [&](LoopRV loop) {
+             const Ptr<Var>& variable = schedule.get(loop).loop_var;
+             return uses_variable(condition, variable) &&
+                    arith::is_reduction_loop(realize, variable);
+           });
+  };
+  if (std::ranges::any_of(conditions_around(schedule, handle), leaves_out_parts)) return false;
   const ElementAccesses accesses = accesses_of_block(schedule, handle);
   const bool reads_its_own = std::ranges::all_of(accesses.all, [&](const ElementAccess& access) {
     return access.is_write || access.buffer != buffer.get() || access.group;

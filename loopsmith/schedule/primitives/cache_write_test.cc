@@ -158,6 +158,53 @@ TEST(cache_write, knows_digits_of_fused_loops_of_any_size) {
   expect_sound(sch, func);
 }
 
+/// Why a cache of what block C writes is refused.
+std::string cache_of_reduction(std::string_view init, std::string_view update) {
+  Schedule sch(
+      program(fmt::format(R"((A: T.Buffer((8, 4)), C: T.Buffer((8, 4)), D: T.Buffer((8, 4))):
+    for i, k in T.grid(8, 4):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                {}
+            {}
+)",
+                          init, update)));
+  return error_of([&] { cache_write(sch, get_block(sch, "C"), 0, "local"); });
+}
+
+TEST(cache_write, refuses_reductions_whose_init_does_not_write_what_they_update) {
+  const std::string_view update = "C[vi, 0] = C[vi, 0] + A[vi, vk]";
+  EXPECT_EQ(cache_of_reduction("C[vi, 0] = 0", update), "");
+  const std::string refused = "step_keeps_results: cache_write: results would change: C ";
+  const auto reads = [&](std::string_view where) {
+    return fmt::format("{}({}) reads C_local, and the value is not copied there", refused, where);
+  };
+  EXPECT_EQ(cache_of_reduction("if vi > 3: C[vi, 0] = 0", update), reads("i=0, k=0"));
+  EXPECT_EQ(cache_of_reduction("C[7 - vi, 0] = 0", update), reads("i=0, k=0"));
+  const std::string_view rows = "for j in range(4): C[vi, j] = C[vi, j] + A[vi, vk]";
+  EXPECT_EQ(cache_of_reduction("for j in range(4): C[vi, j] = 0", rows), "");
+  EXPECT_EQ(cache_of_reduction("for j in range(2): C[vi, j] = 0", rows), reads("i=0, k=0, j=2"));
+}
+
+TEST(cache_write, refuses_inside_of_blocks_what_their_init_does_not_write) {
+  // The copies of an update in place read more than the init of the block around them writes.
+  Schedule sch(program(R"((A: T.Buffer((8, 4)), C: T.Buffer((8,))):
+    for i, k in T.grid(8, 4):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.where(i < 5)
+            with T.init():
+                C[vi] = 0
+            C[vi] = C[vi] + A[vi, vk]
+)"));
+  blockize(sch, get_loops(sch, get_block(sch, "C"))[0]);
+  cache_inplace(sch, get_block(sch, "C"), 0, "local");
+  EXPECT_EQ(error_of([&] { cache_write(sch, get_block(sch, "C_o"), 0, "local"); }),
+            "step_keeps_results: cache_write: results would change: C_o (ax0_1=5) reads C_local_1, "
+            "and the value is not copied there");
+}
+
 TEST(cache_write, refuses_what_would_lose_values) {
   Schedule strided(program(R"((C: T.Buffer((16,))):
     for i in range(8):

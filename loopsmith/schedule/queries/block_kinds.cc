@@ -9,6 +9,7 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/conjuncts.h"
 #include "loopsmith/arith/iter_map.h"
+#include "loopsmith/arith/reduction_start.h"
 #include "loopsmith/arith/trip_counts.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
@@ -34,7 +35,8 @@ bool writes(const Block& block, const Buffer* buffer) {
                              [&](const auto& region) { return region->buffer.get() == buffer; });
 }
 
-/// True when the block has an init, which reads nothing that the block writes.
+/// True when the block has an init, which reads nothing that the block writes, and writes all of it
+/// that the body reads.
 bool starts_anew(const Block& block) {
   bool is_new = block.init.defined();
   if (!is_new) return false;
@@ -43,7 +45,7 @@ bool starts_anew(const Block& block) {
     is_new = is_new && !(load && writes(block, load->buffer.get()));
     return is_new && !ref.is<Buffer>();
   });
-  return is_new;
+  return is_new && arith::init_starts_all(block);
 }
 
 bool is_only_writer(const Schedule& schedule, BlockRV block, const ScopeAccesses& uses) {

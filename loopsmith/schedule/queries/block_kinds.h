@@ -39,9 +39,9 @@ inline constexpr Condition block_is_complete{
     "(3) reads nothing that it writes, (4) writes other elements for other values of its axes"};
 inline constexpr Condition block_is_reduction{
     "block_is_reduction", "block {} is not a reduction block - it violates condition #{}",
-    "a reduction block (1) has an init that reads none of its outputs, (2) has spatial and "
-    "reduction "
-    "axes only, (3) is the only writer of its outputs in its scope, (4) writes other elements for "
+    "a reduction block (1) has an init that reads none of its outputs, and writes what is updated, "
+    "(2) has spatial and reduction axes only, (3) is the only writer of its outputs in its scope, "
+    "(4) writes other elements for "
     "other values of its spatial "
     "axes, and combines what it finds there for those of the others, (5) reads no other elements "
     "of its outputs"};

@@ -175,13 +175,18 @@ void ProgramWriter::reduction(const std::vector<Index>& spatial, const std::vect
   const Target target = this->target(spatial, true);
   const std::string type = tensors_[target.tensor].type;
   line("with T.init():");
+  // What the init leaves as it was is read by the body.
+  const bool is_partial = !is_plain_ && !spatial.empty() && draw_.chance(is_tame_ ? 2 : 6);
+  if (is_partial) line(fmt::format("    if {}:", condition(spatial, false)));
   const bool is_plain = draw_.chance(80);
   line(fmt::format(
-      "    {} = {}", target.access,
+      "{}{} = {}", is_partial ? "        " : "    ", target.access,
       is_plain ? literal(type, draw_.weighted<int>({{0, 8}, {1, 2}})) : load(spatial, type)));
   line(fmt::format("{} = {}", target.access, combined(type, target.access, value(from, type))));
   was_written(target);
   last_is_reduction_ = tensors_[target.tensor].is_local;
+  // An output beside it that the init does not start.
+  if (!is_plain_ && draw_.chance(is_tame_ ? 1 : 4)) accumulation(spatial, from);
 }
 
 void ProgramWriter::accumulation(const std::vector<Index>& spatial,

@@ -318,7 +318,8 @@ class Extractor {
     const auto start = forms_.linear(loop.min), step = forms_.linear(loop.step);
     std::optional<Linear> value;
     if (start && step && step->is_constant()) {
-      value = sum(*start, linear_of(entry.iterator), step->constant);
+      // A loop of one iteration has one value: in forms, `y_0 * n` is 0 then.
+      value = range.max_value == 0 ? start : sum(*start, linear_of(entry.iterator), step->constant);
     }
     forms_.bind(loop.loop_var, std::move(value));
     inside(std::move(entry), {Kind::loop, stmt}, is_exact, [&] { visit(loop.body); });

@@ -116,10 +116,20 @@ class RingPlanner {
     ElementRegion window = accessed_region(schedule_, use, inner, MemoryScope::local);
     for (auto& side : window) {
       for (Expr* end : {&side.min, &side.max}) {
-        if (end->defined()) *end = unclamped(*end);
+        if (end->defined()) *end = unclamped(substitute(*end, single_values()));
       }
     }
     return window;
+  }
+
+  /// The values of the loops around that have one.
+  Substitution single_values() const {
+    Substitution values;
+    for (NodeId node = uses_.inner; node != no_node; node = schedule_.at(node).parent) {
+      const auto* loop = schedule_.as<For>(node);
+      if (loop && is_const_int(loop->extent, 1)) values[loop->loop_var] = loop->min;
+    }
+    return values;
   }
 
   /// Of `max(y - 1, 0)` what moves with the loops inside of the storage, y - 1.

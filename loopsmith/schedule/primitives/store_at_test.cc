@@ -84,6 +84,33 @@ for i, j in T.grid({0}, 8):
   }
 }
 
+TEST(store_at, keeps_a_ring_of_clamped_rows_of_any_number) {
+  const auto before = program("a: T.handle, c: T.handle, n: T.int32, m: T.int32", R"(
+A = T.match_buffer(a, (n, m))
+C = T.match_buffer(c, (n, m))
+B = T.alloc_buffer((n, m))
+for i, j in T.grid(n, m):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = A[vi, T.max(vj - 1, 0)] + A[vi, T.min(vj + 1, m - 1)]
+for i, j in T.grid(n, m):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = B[T.max(vi - 1, 0), vj] + B[vi, vj] + B[T.min(vi + 1, n - 1), vj]
+)");
+  // A tile of all rows is a loop of one iteration around.
+  for (const bool is_whole : {false, true}) {
+    Schedule sch(before);
+    const auto b = get_block(sch, "B");
+    const LoopRV rows = get_loops(sch, get_block(sch, "C"))[0];
+    const auto tiles = is_whole ? split(sch, rows, {1, infer}) : split(sch, rows, {infer, 4});
+    compute_at(sch, b, tiles[1]);
+    store_at(sch, b, tiles[0]);
+    EXPECT_TRUE(is_const_int(sch.get(b).writes[0]->buffer->shape[0], 3)) << body_of(sch);
+    expect_result(sch, before);
+  }
+}
+
 TEST(store_at, slides_along_rows_and_columns) {
   const auto before = blur(2);
   Schedule sch(before);

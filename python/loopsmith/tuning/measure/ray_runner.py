@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any
 
 from ... import _core
+from .closed_at_exit import ClosedAtExit
 from .runner import Runner
 from .worker import Job, Outcome, Request
 
@@ -16,7 +16,7 @@ MAX_LOSSES = 3
 """A candidate whose worker was lost so often is a failure: it may be what kills them."""
 
 
-class RayRunner:
+class RayRunner(ClosedAtExit):
     """Measures candidates by workers of a Ray cluster, several at once.
 
     Each worker has a child process of its own, as on one machine. A worker that is lost is
@@ -99,15 +99,8 @@ class RayRunner:
             idle.append(place)
         return [outcome for outcome in outcomes if outcome is not None]
 
-    def __enter__(self) -> RayRunner:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """End the workers."""
         for worker in self.workers:
             self._ray.kill(worker)
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from multiprocessing.connection import Client
-from types import TracebackType
 from typing import Any
 
 from ... import _core
+from .closed_at_exit import ClosedAtExit
 from .worker import Job, Outcome, Request
 
 KEY = "LOOPSMITH_RUNNER_KEY"
@@ -27,7 +27,7 @@ class Start:
     timeout: float
 
 
-class RemoteRunner:
+class RemoteRunner(ClosedAtExit):
     """Measures candidates by a server on another machine.
 
     Where the connection is lost, the search ends with what it has, as at an interrupt.
@@ -73,15 +73,8 @@ class RemoteRunner:
         assert isinstance(outcome, Outcome)
         return outcome
 
-    def __enter__(self) -> RemoteRunner:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """End the connection."""
         self._connection.close()
 
     def _receive(self) -> Any:

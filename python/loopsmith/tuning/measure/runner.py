@@ -14,17 +14,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 from ... import _core
 from ..._core import PrimFunc, program_key
+from .closed_at_exit import ClosedAtExit
 from .worker import LENGTH, Job, Outcome, Prepare, Request, available_processors
 
 PACKAGE_PATH = Path(__file__).resolve().parents[3]
 
 
-class Runner:
+class Runner(ClosedAtExit):
     """A child process, started again when it was lost.
 
     Parameters
@@ -49,15 +49,8 @@ class Runner:
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
 
-    def __enter__(self) -> Runner:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """End the process."""
         self._stop()
         self._errors.close()
 

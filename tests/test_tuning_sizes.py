@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from loopsmith._core import SizeTree, drawn_sizes
-from loopsmith.tuning.measure.worker import Case, Check, Outcome, Sweep
+from loopsmith.tuning.measure.worker import Attempt, Case, Check, Duel, Job, Outcome
 from loopsmith.tuning.sizes.sized import function_of
 
 import loopsmith as ls
@@ -38,19 +38,19 @@ class SizedClock:
     def __init__(self, sizes: list[int]) -> None:
         self.sizes = sizes
         self.checked: list[str] = []
+        self.measured: list[tuple[str, int]] = []
+        """The programs that were attempted, and with which size."""
 
     def run(self, request: Any) -> Outcome:
-        if isinstance(request, Check):
-            self.checked.append(request.scheduled.script())
-            return Outcome()
-        assert isinstance(request, Sweep)
+        size = self.sizes[request.point]
         script = "" if request.scheduled is None else request.scheduled.script()
-        found = []
-        for size in self.sizes:
-            quick = '"choice": 1' if size < 100 else '"choice": 2'
-            seconds = 1.0 if quick in script else 2.0
-            found.append(Outcome([seconds] * 3, [2.0] * 3))
-        return Outcome(sizes=found)
+        if isinstance(request, Check):
+            self.checked.append(script)
+            return Outcome()
+        if isinstance(request, Attempt) and request.scheduled is not None:
+            self.measured.append((script, size))
+        quick = '"choice": 1' if size < 100 else '"choice": 2'
+        return Outcome([1.0 if quick in script else 2.0] * 3, [2.0] * 3)
 
 
 def searched(weights: dict[int, float], **options: Any) -> tuple[Any, SizedClock]:
@@ -71,7 +71,8 @@ def test_few_rows_and_many_have_variants_of_their_own():
     assert not best.tree.is_leaf and 64 < best.tree.threshold <= 256
     assert all(row.seconds <= 1.05 * row.best_seconds for row in best.rows)
     assert "if m < 128:" in str(best) and "m=1000: 1 s by variant" in str(best)
-    (script,) = clock.checked
+    script = clock.checked[0]
+    assert clock.checked == 5 * [script]  # With each size.
     assert script.count('"choice": 1') == script.count('"choice": 2') == 1
 
 
@@ -95,11 +96,9 @@ def test_sizes_of_no_weight_decide_nothing():
 def test_a_default_schedule_that_is_quickest_is_variant_0():
     class Slow(SizedClock):
         def run(self, request: Any) -> Outcome:
-            if isinstance(request, Sweep):
-                slow = [Outcome([3.0] * 3, [2.0] * 3) for _ in self.sizes]
-                quick = [Outcome([2.0] * 3) for _ in self.sizes]
-                return Outcome(sizes=quick if request.scheduled is None else slow)
-            return super().run(request)
+            if isinstance(request, Check):
+                return super().run(request)
+            return Outcome([2.0 if request.scheduled is None else 3.0] * 3, [2.0] * 3)
 
     best = ls.tune(product(), space=marked, trials=4, sizes={"m": {8: 1.0}}, runner=Slow([8]))
     assert best.is_default and best.speedup == 1.0
@@ -109,13 +108,123 @@ def test_a_default_schedule_that_is_quickest_is_variant_0():
 def test_variants_that_are_wrong_together_are_refused():
     class Wrong(SizedClock):
         def run(self, request: Any) -> Outcome:
-            if isinstance(request, Check):
+            if isinstance(request, Check) and request.point == 1:
                 return Outcome(failure="wrong result", detail="argument 2")
             return super().run(request)
 
     sizes = {"m": {1: 1.0, 1000: 1.0}}
-    with pytest.raises(ls.UserError, match=r": the function of 2 variants: wrong result: arg"):
+    said = r": the function of 2 variants fails with m=1000: wrong result: argument 2"
+    with pytest.raises(ls.UserError, match=said):
         ls.tune(product(), space=marked, trials=40, sizes=sizes, runner=Wrong([1, 1000]))
+
+
+def test_a_size_with_which_a_candidate_fails_is_named():
+    class Failing(SizedClock):
+        def run(self, request: Any) -> Outcome:
+            script = "" if request.scheduled is None else request.scheduled.script()
+            if request.point == 1 and '"choice": 3' in script:
+                return Outcome(failure="wrong result", detail="argument 2")
+            return super().run(request)
+
+    clock = Failing([1, 1000, 2000])
+    sizes = {"m": {1: 1.0, 1000: 1.0, 2000: 1.0}}
+    best = ls.tune(product(), space=marked, trials=40, sizes=sizes, runner=clock)
+    (failed,) = [trial for trial in best.trials if trial.failure]
+    assert failed.failure == "wrong result" and failed.detail == "with m=1000: argument 2"
+    assert math.isinf(failed.seconds)
+    # With the sizes after it, it is not measured.
+    assert [size for script, size in clock.measured if '"choice": 3' in script] == [1]
+
+
+def test_a_size_with_which_the_default_schedule_fails_is_named():
+    class Failing(SizedClock):
+        def run(self, request: Any) -> Outcome:
+            if request.scheduled is None and request.point == 1:
+                return Outcome(failure="timeout", detail="no answer within 10 s")
+            return super().run(request)
+
+    said = r"the default schedule fails with m=1000: timeout: no answer within 10 s"
+    with pytest.raises(ls.UserError, match=said) as error:
+        sizes = {"m": {1: 1.0, 1000: 1.0}}
+        ls.tune(product(), space=marked, sizes=sizes, runner=Failing([1, 1000]))
+    assert error.value.code == "default_schedule_runs"
+
+
+def test_a_search_over_sizes_goes_on_where_it_was_interrupted(tmp_path: Path):
+    class Interrupted(SizedClock):
+        def run(self, request: Any) -> Outcome:
+            if isinstance(request, Attempt) and len(self.measured) == 4:  # Two of each size.
+                raise KeyboardInterrupt
+            return super().run(request)
+
+    weights = {1: 1.0, 1000: 1.0}
+    options: Any = {"space": marked, "trials": 40, "sizes": {"m": weights}}
+    options["records"] = tmp_path / "trials.db"
+    first = Interrupted(list(weights))
+    stopped = ls.tune(product(), runner=first, **options)
+    assert stopped.was_interrupted and len(stopped.trials) == 2
+    second = SizedClock(list(weights))
+    best = ls.tune(product(), runner=second, **options)
+    assert len(best.trials) == 2 and not best.was_interrupted
+    assert len(second.measured) == 4 and not {*first.measured} & {*second.measured}
+    # It has found what a search without an interruption finds.
+    whole, _ = searched(weights)
+    assert best.speedup == whole.speedup == pytest.approx(2.0)
+    ls.assert_structural_equal(best.function(), whole.function())
+    # Of other sizes, those that were measured are known, and the schedules are measured again.
+    third = SizedClock([1, 2000])
+    ls.tune(product(), runner=third, **{**options, "sizes": {"m": {1: 1.0, 2000: 1.0}}})
+    assert len(third.measured) == 8
+
+
+def test_a_second_interrupt_leaves_out_the_last_measurements_of_sizes():
+    class Interrupted(SizedClock):
+        def run(self, request: Any) -> Outcome:
+            if isinstance(request, (Duel, Check)):
+                raise KeyboardInterrupt
+            return super().run(request)
+
+    sizes = {"m": {1: 1.0, 1000: 1.0}}
+    best = ls.tune(product(), space=marked, sizes=sizes, runner=Interrupted([1, 1000]))
+    assert best.was_interrupted and best.speedup == pytest.approx(2.0)
+    assert best.check == "compared with the default schedule"
+
+
+def test_candidates_for_sizes_are_compiled_in_batches_within_a_limit():
+    class Batches(SizedClock):
+        batch = 3
+        parallelism = 2
+
+        def __init__(self, sizes: list[int]) -> None:
+            super().__init__(sizes)
+            self.ready: list[int] = []
+            self.at_once: list[list[int]] = []
+
+        def prepare(self, scheduled: list[Any]) -> None:
+            self.ready.append(len(scheduled))
+
+        def run_all(self, requests: list[Any]) -> list[Outcome]:
+            self.at_once.append([request.point for request in requests])
+            return [self.run(request) for request in requests]
+
+    clock = Batches([1, 1000])
+    ls.tune(product(), space=marked, sizes={"m": {1: 1.0, 1000: 1.0}}, runner=clock)
+    assert clock.ready == [3, 1] and clock.at_once == [[0, 0], [1, 1]]
+    arrays = [
+        [
+            np.ones((rows, 32), np.float32),
+            np.ones((32, 48), np.float32),
+            np.zeros((rows, 48), np.float32),
+        ]
+        for rows in (1, 64)
+    ]
+    job = Job(product(), "llvm -mcpu=native", {}, arrays[0], 1 << 30, others=arrays[1:])
+    said = r"none of 4 candidates .*; compile timeout: not compiled within 1e-06 s"
+    with (
+        tuning.Runner(job, timeout=30.0, compile_timeout=1e-6) as hurried,
+        pytest.raises(ls.UserError, match=said),
+    ):
+        ls.tune(product(), space=marked, sizes={"m": {1: 1.0, 64: 1.0}}, runner=hurried)
 
 
 def test_variant_0_keeps_a_lock_of_numerics():

@@ -27,16 +27,17 @@ std::shared_ptr<Search> search_in(const Space& space, const Ptr<PrimFunc>& func,
   return std::make_shared<Search>(func, space, seed, std::move(parts));
 }
 
-FunctionTask::FunctionTask(const Ptr<PrimFunc>& func, const Space& space,
-                           const SearchOptions& options, std::optional<TrialLog> log)
-    : name_(func->name()),
-      runner_(std::make_unique<CandidateRunner>(func, std::vector<DrawnSizes>(), options)),
-      task_(func, search_in(space, func, sizes_of(*func, options.arguments), options.seed, options),
-            parts(options, std::move(log))) {}
+FunctionParts::FunctionParts(const Ptr<PrimFunc>& func, const std::vector<DrawnSizes>& points,
+                             const SearchOptions& options)
+    : func_(func),
+      points_(points),
+      options_(options),
+      runner_(std::make_unique<CandidateRunner>(func, points, options)) {}
 
-TaskParts FunctionTask::parts(const SearchOptions& options, std::optional<TrialLog> log) const {
-  TaskParts made{.measurer = measurer_of(*runner_), .next = candidates_by(options.strategy)};
-  made.on_trial = [name = name_, trials = trials_, tell = options.on_trial](const Tried& tried) {
+TaskParts FunctionParts::parts(const Space& space, const LogOf& log, int warm, int cold) const {
+  TaskParts made{.measurer = measurer_of(*runner_, warm, cold), .searches = {}};
+  made.on_trial = [name = func_->name(), trials = trials_,
+                   tell = options_.on_trial](const Tried& tried) {
     trials->push_back({.function = name,
                        .trace = tried.trace.as_json(),
                        .predicted = tried.predicted,
@@ -46,18 +47,31 @@ TaskParts FunctionTask::parts(const SearchOptions& options, std::optional<TrialL
                        .elapsed = tried.elapsed});
     if (tell) tell(trials->back());
   };
-  if (log) {
-    made.earlier = log->all();
-    made.keep = [log = *std::move(log)](const LoggedTrial& trial) { log.add(trial); };
+  const std::vector<DrawnSizes> only(1);
+  for (const DrawnSizes& point : points_.empty() ? only : points_) {
+    const Sizes sizes = points_.empty() ? sizes_of(*func_, options_.arguments) : point.sizes;
+    const std::uint64_t seed = options_.seed + made.searches.size();
+    SizedSearch& own = made.searches.emplace_back();
+    own.search = search_in(space, func_, sizes, seed, options_);
+    own.next = candidates_by(options_.strategy);
+    own.point = point;
+    auto kept = log(point.sizes);
+    if (!kept) continue;
+    own.earlier = kept->all();
+    own.keep = [kept = *std::move(kept)](const LoggedTrial& trial) { kept.add(trial); };
   }
   return made;
 }
 
-FunctionProgress FunctionTask::progress() const {
-  return {.name = name_,
-          .best_seconds = task_.best_seconds(),
-          .default_seconds = task_.default_seconds()};
+FunctionProgress FunctionParts::progress(const Exploration& task) const {
+  return {.name = func_->name(),
+          .best_seconds = task.best_seconds(),
+          .default_seconds = task.default_seconds()};
 }
+
+FunctionTask::FunctionTask(const Ptr<PrimFunc>& func, const Space& space,
+                           const SearchOptions& options, const LogOf& log)
+    : parts_(func, {}, options), task_(func, parts_.parts(space, log, 20, 6)) {}
 
 Best FunctionTask::best() {
   Found found = task_.best();
@@ -68,10 +82,34 @@ Best FunctionTask::best() {
           .default_samples = std::move(found.duel.others),
           .cold_samples = std::move(found.duel.cold),
           .default_cold_samples = std::move(found.duel.other_cold),
-          .trials = std::move(*trials_),
-          .refused = task_.search().refused(),
+          .trials = std::move(parts_.trials()),
+          .refused = task_.refused(),
           .is_checked = found.is_checked,
           .record_failure = task_.keep_failure()};
+}
+
+FunctionSizesTask::FunctionSizesTask(const Ptr<PrimFunc>& func,
+                                     const std::vector<DrawnSizes>& points, const Space& space,
+                                     const SearchOptions& options, const LogOf& log)
+    : func_(func),
+      parts_(func, points, options),
+      task_(func, parts_.runner().reference(), static_cast<std::size_t>(options.variants),
+            parts_.parts(space, log, 10, 0)) {}
+
+BestSizes FunctionSizesTask::best() {
+  FoundSizes found = task_.best();
+  BestSizes best{.func = func_,
+                 .reference = parts_.runner().reference(),
+                 .schedules = {},
+                 .tree = std::move(found.decision.tree),
+                 .rows = std::move(found.decision.rows),
+                 .trials = std::move(parts_.trials()),
+                 .is_checked = found.is_checked,
+                 .record_failure = task_.keep_failure()};
+  for (Schedule& schedule : found.schedules) {
+    best.schedules.emplace_back(std::make_unique<Schedule>(std::move(schedule)));
+  }
+  return best;
 }
 
 }  // namespace loopsmith::tune

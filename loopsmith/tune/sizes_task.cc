@@ -1,146 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/tune/sizes_task.h"
 
-#include <algorithm>
+#include <limits>
+#include <utility>
 
-#include "loopsmith/schedule/schedule.h"
+#include "loopsmith/schedule/legality/regroupings.h"
 #include "loopsmith/support/error.h"
-#include "loopsmith/tune/search/strategies.h"
+#include "loopsmith/tune/measure/measurement.h"
+#include "loopsmith/tune/search/program_key.h"
+#include "loopsmith/tune/sizes/variants.h"
 
 namespace loopsmith::tune {
-namespace {
 
-constexpr int samples = 10;  ///< Beside the default schedule, of each variant and size.
+SizesTask::SizesTask(Ptr<PrimFunc> func, Ptr<PrimFunc> reference, std::size_t max_variants,
+                     TaskParts parts)
+    : Exploration(std::move(func), std::move(parts), std::numeric_limits<std::size_t>::max()),
+      reference_(std::move(reference)),
+      max_variants_(max_variants) {}
 
-}  // namespace
-
-SizesTask::SizesTask(Ptr<PrimFunc> func, std::vector<DrawnSizes> points, const Space& space,
-                     const SearchOptions& options)
-    : func_(std::move(func)),
-      options_(options),
-      points_(std::move(points)),
-      runner_(func_, points_, options),
-      are_exhausted_(points_.size()) {
-  for (std::size_t i = 0; i < points_.size(); ++i) {
-    searches_.push_back(search_in(space, func_, points_[i].sizes, options.seed + i, options));
-    default_times_.push_back(median(runner_.measure_reference(i).samples));
+std::optional<SizeTimes> SizesTask::dueled(const Candidate& candidate,
+                                           std::vector<std::vector<double>>& defaults) const {
+  SizeTimes own, others;
+  for (std::size_t i = 0; i < searches().size(); ++i) {
+    const Outcome outcome = measurer().duel(candidate, i);
+    if (!outcome.failure.empty()) return {};
+    own.push_back(median(outcome.samples));
+    others.push_back(median(outcome.others));
   }
-}
-
-double SizesTask::mean(const SizeTimes& times) const {
-  double sum = 0;
-  for (std::size_t i = 0; i < times.size(); ++i) sum += points_[i].weight * times[i];
-  return sum;
-}
-
-SizeTimes SizesTask::least_times() const {
-  SizeTimes least = default_times_;
-  for (const Measured& each : found_) least = quicker(least, each.seconds);
-  return least;
-}
-
-std::pair<SizeTimes, Outcome> SizesTask::times_of(const Compiled& tried) const {
-  const SizeTimes least = least_times();
-  SizeTimes times;
-  for (std::size_t i = 0; i < points_.size(); ++i) {
-    Outcome outcome = runner_.measure(tried, i, least[i]);
-    times.push_back(time_of(outcome));
-    if (!outcome.failure.empty()) return {{}, std::move(outcome)};  // It is wrong for all.
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    own[i] /= others[i];  // What the machine did meanwhile met both.
+    defaults[i].push_back(others[i]);
   }
-  return {times, {}};
+  return own;
 }
 
-std::size_t SizesTask::step(std::size_t limit, const HasTime& has_time) {
-  const std::size_t before = trials_.size(), which = next_++ % searches_.size();
-  const auto batch =
-      runner_.compiled(searches_[which]->propose(limit, candidates_by(options_.strategy)));
-  are_exhausted_[which] = batch.empty();
-  for (const Compiled& compiled : batch) {
-    if (times_.count() > 0 && !has_time()) break;
-    auto [times, outcome] = times_of(compiled);
-    const bool is_measured = outcome.failure.empty();
-    for (std::size_t i = 0; i < searches_.size(); ++i) {
-      searches_[i]->know(compiled.candidate.program);
-      if (is_measured) searches_[i]->learn(compiled.candidate, times[i]);
-    }
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begun_;
-    trials_.push_back({.function = func_->name(),
-                       .trace = compiled.candidate.trace.as_json(),
-                       .predicted = compiled.candidate.predicted,
-                       .failure = std::move(outcome.failure),
-                       .detail = std::move(outcome.detail),
-                       .elapsed = elapsed.count()});
-    if (is_measured) trials_.back().seconds = mean(times);
-    times_.add(trials_.back().seconds);
-    if (options_.on_trial) options_.on_trial(trials_.back());
-    if (is_measured) found_.push_back({compiled.candidate, std::move(times)});
+SizesTask::Chosen SizesTask::measured_again(const Chosen& chosen) const {
+  Chosen again{.default_times = chosen.default_times};
+  std::vector<std::vector<double>> defaults(searches().size());
+  for (const Candidate* candidate : chosen.candidates) {
+    auto shares = dueled(*candidate, defaults);
+    if (!shares) continue;
+    again.candidates.push_back(candidate);
+    again.times.push_back(*std::move(shares));
   }
-  return trials_.size() - before;
+  for (std::size_t i = 0; i < defaults.size(); ++i) {
+    if (!defaults[i].empty()) again.default_times[i] = median(defaults[i]);
+    for (SizeTimes& shares : again.times) shares[i] *= again.default_times[i];
+  }
+  return again;
 }
 
-TaskState SizesTask::state(double weight) const {
-  const SizeTimes least = least_times();
-  double gain = 0;
-  for (std::size_t i = 0; i < points_.size(); ++i) {
-    gain = std::max(gain, searches_[i]->expected_gain(least[i]));
+FoundSizes SizesTask::best(bool is_measured_again) const {
+  require_found();
+  std::vector<DrawnSizes> points;
+  for (const SizedSearch& each : searches()) points.push_back(each.point);
+  std::vector<SizeTimes> all;
+  for (const Timed& each : found()) all.push_back(each.second);
+  Chosen chosen{.default_times = default_times()};
+  for (const std::size_t which : chosen_variants(points, default_times(), all, max_variants_)) {
+    chosen.candidates.push_back(&found()[which].first);
+    chosen.times.push_back(all[which]);
   }
-  return {.times = times_,
-          .weight = weight,
-          .default_seconds = mean(default_times_),
-          .result_seconds = mean(least),
-          .expected_gain = gain,
-          .is_exhausted = std::ranges::all_of(are_exhausted_, std::identity())};
-}
-
-FunctionProgress SizesTask::progress() const {
-  return {.name = func_->name(),
-          .best_seconds = mean(least_times()),
-          .default_seconds = mean(default_times_)};
-}
-
-BestSizes SizesTask::best() {
-  require_candidate(
-      !found_.empty(), func_->name(), trials_.size(),
-      trials_.empty() ? "" : failure_text(trials_.front().failure, trials_.front().detail));
-  std::vector<SizeTimes> found;
-  for (const Measured& each : found_) found.push_back(each.seconds);
-  const auto count = static_cast<std::size_t>(options_.variants);
-  BestSizes best{.func = func_, .reference = runner_.reference()};
-  std::vector<SizeTimes> variants;
-  std::vector<std::vector<double>> defaults(points_.size());
-  for (const std::size_t which : chosen_variants(points_, default_times_, found, count)) {
-    SizeTimes ratios;  // What the machine did meanwhile met both.
-    const Compiled compiled = runner_.compiled({found_[which].candidate}).front();
-    for (std::size_t i = 0; i < points_.size(); ++i) {
-      const Outcome outcome = runner_.duel(compiled, i, samples, 0);
-      if (!outcome.failure.empty()) break;
-      defaults[i].push_back(median(outcome.others));
-      ratios.push_back(median(outcome.samples) / median(outcome.others));
-    }
-    if (ratios.size() < points_.size()) continue;
-    variants.push_back(std::move(ratios));
-    Schedule schedule(func_, 1);
-    compiled.candidate.trace.apply_to(schedule);
-    best.schedules.emplace_back(std::make_unique<Schedule>(std::move(schedule)));
+  if (is_measured_again) chosen = measured_again(chosen);
+  FoundSizes best{.schedules = {},
+                  .decision = decided(points, chosen.default_times, chosen.times, least_times())};
+  for (const Candidate* candidate : chosen.candidates) {
+    Schedule schedule(func(), 1);
+    candidate->trace.apply_to(schedule);
+    best.schedules.push_back(std::move(schedule));
   }
-  SizeTimes common = default_times_;
-  for (std::size_t i = 0; i < points_.size(); ++i) {
-    if (!defaults[i].empty()) common[i] = median(defaults[i]);
-    for (SizeTimes& ratios : variants) ratios[i] *= common[i];
-  }
-  SizeDecision made = decided(points_, common, variants, least_times());
-  best.tree = std::move(made.tree);
-  best.rows = std::move(made.rows);
-  best.trials = std::move(trials_);
-  const Outcome checked = runner_.check(best.function());
-  const bool is_open = checked.failure == timeout || checked.failure == not_compared;
-  require(is_open || checked.failure.empty(), "variants_are_right",
-          hint("compare what it gives with the default schedule and without: sums of many numbers "
-               "of both signs differ by rounding; pass other arguments"),
-          "tune: {}: the function of {} variants: {}", func_->name(), best.schedules.size(),
-          failure_text(checked.failure, checked.detail));
-  best.is_checked = checked.failure.empty();
+  best.is_checked = is_measured_again && is_checked(best);
   return best;
+}
+
+bool SizesTask::is_checked(const FoundSizes& found) const {
+  std::vector<Ptr<PrimFunc>> variants = {reference_};
+  for (const Schedule& schedule : found.schedules) variants.push_back(recorded_func(schedule));
+  Candidate whole;
+  whole.func = with_size_tree(variants, found.decision.tree);
+  whole.program = key_of(whole.func);
+  for (std::size_t i = 0; i < searches().size(); ++i) {
+    const Outcome checked = measurer().check(whole, i);
+    if (checked.failure.empty()) continue;
+    if (checked.failure == timeout || checked.failure == compile_timeout ||
+        checked.failure == not_compared) {
+      return false;
+    }
+    fail(ErrorKind::user, "variants_are_right",
+         hint("compare what it gives with the default schedule and without: sums of many numbers "
+              "of both signs differ by rounding; pass other arguments"),
+         {}, "tune: {}: the function of {} variants fails with {}: {}", func()->name(),
+         found.schedules.size(), sizes_text(searches()[i].point.sizes),
+         failure_text(checked.failure, checked.detail));
+  }
+  return true;
 }
 
 }  // namespace loopsmith::tune

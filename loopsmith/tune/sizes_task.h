@@ -1,54 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search for schedules of one function whose sizes vary, step by step.
+// The search for schedules of one function whose sizes vary: what C++ and Python search by.
 #pragma once
-#include "loopsmith/tune/function_task.h"
-#include "loopsmith/tune/sizes/size_choice.h"
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "loopsmith/schedule/schedule.h"
+#include "loopsmith/tune/exploration.h"
 
 namespace loopsmith::tune {
 
-/// One function, several sizes: a search for each size, which learn of each other's candidates.
-///
-/// Each candidate is a schedule for all sizes, is compiled once, and is measured with each of the
-/// drawn sizes. What is chosen is a few schedules and a tree that decides between them.
-class SizesTask {
- public:
-  /// The options outlive it. Throws a UserError as `search` does.
-  SizesTask(Ptr<PrimFunc> func, std::vector<DrawnSizes> points, const Space& space,
-            const SearchOptions& options);
+/// What a task of several sizes has found: the variants from 1 on, and what decides between them.
+struct FoundSizes {
+  std::vector<Schedule> schedules;
+  SizeDecision decision;
+  bool is_checked = false;  ///< Compared with the program as it is written.
+};
 
-  /// Measures a batch of candidates of the next size's search; returns how many that were.
-  std::size_t step(std::size_t limit, const HasTime& has_time);
-  TaskState state(double weight) const;
-  const std::vector<Trial>& trials() const { return trials_; }
-  FunctionProgress progress() const;
-  /// The variants, measured again beside the default schedule. Throws a UserError where nothing
-  /// could be measured, or what was chosen is wrong.
-  BestSizes best();
+/// One function, several sizes. What is chosen is a few of the schedules that were measured with
+/// all of them, and a tree that decides between them.
+class SizesTask : public Exploration {
+ public:
+  /// The reference is what is to be beaten, and variant 0; at most so many variants are beside it.
+  SizesTask(Ptr<PrimFunc> func, Ptr<PrimFunc> reference, std::size_t max_variants, TaskParts parts);
+
+  /// The variants that together save most, each measured beside the reference with each size, in
+  /// turns, and compared with the program as it is written, as one function. Otherwise, they are
+  /// as they were measured. Throws a UserError where there is no candidate, or their function
+  /// gives other results.
+  FoundSizes best(bool is_measured_again = true) const;
 
  private:
-  struct Measured {
-    Candidate candidate;
-    SizeTimes seconds;
+  /// Schedules, and their times beside those of the reference.
+  struct Chosen {
+    SizeTimes default_times;
+    std::vector<const Candidate*> candidates = {};
+    std::vector<SizeTimes> times = {};
   };
 
-  double mean(const SizeTimes& times) const;
-  /// The times of a candidate with each size; none where it failed with one, and that outcome.
-  std::pair<SizeTimes, Outcome> times_of(const Compiled& tried) const;
-  /// The least times so far, those of the default schedule among them.
-  SizeTimes least_times() const;
+  /// How long a candidate takes with each size, as shares of the reference's times beside it, which
+  /// are noted; nothing where it failed.
+  std::optional<SizeTimes> dueled(const Candidate& candidate,
+                                  std::vector<std::vector<double>>& defaults) const;
+  Chosen measured_again(const Chosen& chosen) const;
+  /// Whether the function of the variants was compared with the program as it is written.
+  bool is_checked(const FoundSizes& found) const;
 
-  Ptr<PrimFunc> func_;
-  const SearchOptions& options_;
-  std::vector<DrawnSizes> points_;
-  CandidateRunner runner_;
-  std::vector<std::shared_ptr<Search>> searches_;
-  std::vector<bool> are_exhausted_;
-  SizeTimes default_times_;
-  std::vector<Measured> found_;
-  std::vector<Trial> trials_;
-  TrialTimes times_;
-  std::size_t next_ = 0;
-  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  Ptr<PrimFunc> reference_;
+  std::size_t max_variants_;
 };
 
 }  // namespace loopsmith::tune

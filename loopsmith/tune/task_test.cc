@@ -23,7 +23,7 @@ Outcome took(double seconds, double other = 1) {
 
 /// Takes the length of a trace for its time, and says that the default schedule takes a second.
 Measurer by_length() {
-  const auto measure = [](const std::vector<Candidate>& some, double) {
+  const auto measure = [](const std::vector<Candidate>& some, std::size_t, double) {
     std::vector<Outcome> outcomes;
     for (const Candidate& each : some) {
       outcomes.push_back(took(static_cast<double>(each.trace.steps().size()) * 1e-3));
@@ -31,17 +31,20 @@ Measurer by_length() {
     return outcomes;
   };
   return {.measure = measure,
-          .measure_reference = [] { return took(1); },
-          .duel = [=](const Candidate& each) { return measure({each}, 0).front(); },
-          .check = [](const Candidate&) { return Outcome(); }};
+          .measure_reference = [](std::size_t) { return took(1); },
+          .duel = [=](const Candidate& each, std::size_t) { return measure({each}, 0, 0).front(); },
+          .check = [](const Candidate&, std::size_t) { return Outcome(); }};
 }
 
-Task task_of(Measurer measurer, TaskParts parts = {}) {
-  parts.measurer = std::move(measurer);
-  parts.next = at_random;
+Task task_of(Measurer measurer, std::function<void(const LoggedTrial&)> keep = {},
+             std::function<void(const Tried&)> on_trial = {}) {
   const Space space = own_space(product(), Target("llvm"), {}, Numerics::free);
-  return {product(), std::make_shared<Search>(product(), space, 1, SearchParts{}),
-          std::move(parts)};
+  TaskParts parts{.measurer = std::move(measurer), .searches = {}, .on_trial = std::move(on_trial)};
+  parts.searches.resize(1);
+  parts.searches.front().search = std::make_shared<Search>(product(), space, 1, SearchParts{});
+  parts.searches.front().next = at_random;
+  parts.searches.front().keep = std::move(keep);
+  return {product(), std::move(parts)};
 }
 
 TEST(Task, makes_batches_ready_and_measures_some_at_once) {
@@ -52,11 +55,11 @@ TEST(Task, makes_batches_ready_and_measures_some_at_once) {
   measurer.parallelism = 4;
   measurer.prepare = [&](const std::vector<Candidate>& some) { ready.push_back(some.size()); };
   measurer.measure = [&, measure = measurer.measure](const std::vector<Candidate>& some,
-                                                     double best) {
+                                                     std::size_t point, double best) {
     measured.push_back(some.size());
-    return measure(some, best);
+    return measure(some, point, best);
   };
-  Task task = task_of(measurer, {.on_trial = [&](const Tried& each) { tried.push_back(each); }});
+  Task task = task_of(measurer, {}, [&](const Tried& each) { tried.push_back(each); });
   // The first batch is the default schedule alone, with which the space starts.
   EXPECT_EQ(task.step(10), 4U);
   EXPECT_EQ(task.step(10), 6U);
@@ -81,12 +84,14 @@ TEST(Task, has_one_candidate_however_little_time_there_is) {
 TEST(Task, measures_the_start_beside_the_default_schedule_where_nothing_is_as_quick) {
   Measurer measurer = by_length();
   std::string start;
-  measurer.measure = [&](const std::vector<Candidate>& some, double) {
+  measurer.measure = [&](const std::vector<Candidate>& some, std::size_t, double) {
     if (start.empty()) start = some.front().program;
     return std::vector<Outcome>(some.size(), took(some.front().program == start ? 1.5 : 0.5));
   };
   // In turns, only the start is as quick as the default schedule, which it is.
-  measurer.duel = [&](const Candidate& each) { return took(each.program == start ? 1 : 2); };
+  measurer.duel = [&](const Candidate& each, std::size_t) {
+    return took(each.program == start ? 1 : 2);
+  };
   Task task = task_of(measurer);
   while (task.times().count() < 6) task.step(1);
   const Found found = task.best();
@@ -102,7 +107,7 @@ TEST(Task, measures_the_start_beside_the_default_schedule_where_nothing_is_as_qu
 TEST(Task, takes_the_first_whose_results_are_right) {
   Measurer measurer = by_length();
   std::vector<std::string> checked;
-  measurer.check = [&](const Candidate& each) -> Outcome {
+  measurer.check = [&](const Candidate& each, std::size_t) -> Outcome {
     checked.push_back(each.program);
     if (checked.size() == 1) return {.failure = wrong_result, .detail = "argument 2"};
     return {.failure = timeout};
@@ -113,7 +118,7 @@ TEST(Task, takes_the_first_whose_results_are_right) {
   ASSERT_EQ(checked.size(), 2U);
   EXPECT_EQ(found.candidate.program, checked[1]);
   EXPECT_FALSE(found.is_checked);  // The program without a schedule took too long.
-  measurer.check = [](const Candidate&) -> Outcome {
+  measurer.check = [](const Candidate&, std::size_t) -> Outcome {
     return {.failure = wrong_result, .detail = "argument 2"};
   };
   Task wrong = task_of(measurer);
@@ -129,7 +134,7 @@ TEST(Task, says_why_no_candidate_worked) {
             "a_candidate_works: tune: main: none of 0 candidates could be built and measured; "
             "there was no time for one");
   Measurer measurer = by_length();
-  measurer.measure = [](const std::vector<Candidate>&, double) {
+  measurer.measure = [](const std::vector<Candidate>&, std::size_t, double) {
     return std::vector<Outcome>{{.failure = compile_timeout, .detail = "not within 1 s"}};
   };
   Task task = task_of(measurer);
@@ -141,7 +146,9 @@ TEST(Task, says_why_no_candidate_worked) {
 
 TEST(Task, needs_an_outcome_for_each_candidate) {
   Measurer measurer = by_length();
-  measurer.measure = [](const std::vector<Candidate>&, double) { return std::vector<Outcome>(); };
+  measurer.measure = [](const std::vector<Candidate>&, std::size_t, double) {
+    return std::vector<Outcome>();
+  };
   Task task = task_of(measurer);
   EXPECT_EQ(refusal([&] { task.step(1); }),
             "runner_answers_all: tune: main: the runner got 1 candidates and returned 0 outcomes");
@@ -149,10 +156,10 @@ TEST(Task, needs_an_outcome_for_each_candidate) {
 
 TEST(Task, goes_on_where_trials_cannot_be_kept) {
   int asked = 0;
-  Task task = task_of(by_length(), {.keep = [&](const LoggedTrial&) {
-                        ++asked;
-                        fail(ErrorKind::format, "records_can_be_used", hint(""), {}, "full");
-                      }});
+  Task task = task_of(by_length(), [&](const LoggedTrial&) {
+    ++asked;
+    fail(ErrorKind::format, "records_can_be_used", hint(""), {}, "full");
+  });
   EXPECT_EQ(task.keep_failure(), "");
   while (task.times().count() < 3) task.step(1);
   EXPECT_EQ(asked, 1);

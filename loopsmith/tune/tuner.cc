@@ -14,7 +14,6 @@
 #include "loopsmith/tune/function_task.h"
 #include "loopsmith/tune/records/records.h"
 #include "loopsmith/tune/search/limits.h"
-#include "loopsmith/tune/sizes_task.h"
 #include "loopsmith/tune/spaces/own_space.h"
 
 namespace loopsmith::tune {
@@ -117,12 +116,14 @@ void run(std::vector<AnyTask>& tasks, const std::vector<double>& weights,
   const auto wanted = static_cast<std::size_t>(options.trials);
   for (std::size_t done = 0; done < wanted;) {
     std::vector<TaskState> states;
-    for (std::size_t i = 0; i < tasks.size(); ++i) states.push_back(tasks[i].state(weights[i]));
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      states.push_back(tasks[i].exploration().state(weights[i]));
+    }
     const auto next = next_task(states, options.patience, options.regret);
     if (!next) break;
     const bool has_trials = states[*next].times.count() > 0;  // Each task has one at least.
     if (has_trials && !has_time()) break;
-    done += tasks[*next].step(std::min(Search::batch_size, wanted - done), has_time);
+    done += tasks[*next].exploration().step(std::min(Search::batch_size, wanted - done), has_time);
     if (options.progress) lines.update(progress_of(tasks, elapsed(), options));
   }
 }
@@ -149,12 +150,13 @@ std::string target_key_of(const SearchOptions& options) {
   return target_key(options.target, options.build, options.numerics);
 }
 
-/// The search for one function; it goes on with the trials of those in the same space.
-FunctionTask task_of(const Ptr<PrimFunc>& func, const Space& space,
-                     const std::optional<Records>& records, const SearchOptions& options) {
-  if (!records || space.name.empty()) return {func, space, options};
-  return {func, space, options,
-          TrialLog(*records, search_key(func, target_key_of(options), space.name))};
+/// What a search for a function keeps: it goes on with the trials of those in the same space.
+LogOf log_of(const Ptr<PrimFunc>& func, const Space& space, const std::optional<Records>& records,
+             const SearchOptions& options) {
+  return [=, key = target_key_of(options)](const Sizes& sizes) -> std::optional<TrialLog> {
+    if (!records || space.name.empty()) return {};
+    return TrialLog(*records, search_key(func, key, space.name, sizes));
+  };
 }
 
 void record(const Ptr<PrimFunc>& func, Best& best, const std::optional<Records>& records,
@@ -173,7 +175,7 @@ void record(const Ptr<PrimFunc>& func, Best& best, const std::optional<Records>&
 Best search_in_space(const Ptr<PrimFunc>& func, const Space& space, const SearchOptions& options) {
   const auto records = records_of(options);
   std::vector<FunctionTask> tasks;
-  tasks.push_back(task_of(func, space, records, options));
+  tasks.emplace_back(func, space, options, log_of(func, space, records, options));
   run(tasks, {1.0}, options);
   Best best = tasks.front().best();
   record(func, best, records, options);
@@ -211,13 +213,15 @@ BestSizes search_sizes(const Ptr<PrimFunc>& func, const std::map<std::string, Si
   require_options(options);
   require_no_arguments(options, "ranges of sizes");
   const auto records = records_of(options);
-  std::vector<SizesTask> tasks;
-  tasks.emplace_back(func, drawn_sizes(*func, sizes, options.seed), space_for(func, options),
-                     options);
+  const Space space = space_for(func, options);
+  std::vector<FunctionSizesTask> tasks;
+  tasks.emplace_back(func, drawn_sizes(*func, sizes, options.seed), space, options,
+                     log_of(func, space, records, options));
   run(tasks, {1.0}, options);
   BestSizes best = tasks.front().best();
   if (!records || best.is_default()) return best;
-  best.record_failure = failure_of([&] { records->add(record_of(best, target_key_of(options))); });
+  std::string failure = failure_of([&] { records->add(record_of(best, target_key_of(options))); });
+  if (!failure.empty()) best.record_failure = std::move(failure);
   return best;
 }
 
@@ -242,7 +246,8 @@ BestModule search_module(const Ptr<IRModule>& module, const std::map<std::string
   std::vector<double> calls;
   for (std::size_t i = 0; i < names.size(); ++i) {
     functions.push_back(with_attr(module->functions[i], "global_symbol", string_imm(names[i])));
-    tasks.push_back(task_of(functions[i], space_for(functions[i], options), records, options));
+    const Space space = space_for(functions[i], options);
+    tasks.emplace_back(functions[i], space, options, log_of(functions[i], space, records, options));
     const auto weight = weights.find(names[i]);
     calls.push_back(weight == weights.end() ? 1.0 : weight->second);
   }

@@ -124,18 +124,13 @@ void bind_logged_trials(nb::module_& m) {
             new (self) tune::LoggedTrial{std::move(program), std::move(trace), seconds};
           },
           nb::arg("program"), nb::arg("trace"), nb::arg("seconds").none())
-      .def_static(
-          "of",
-          [](const tune::Candidate& candidate, std::optional<double> seconds) {
-            return tune::LoggedTrial{candidate.program, candidate.trace.as_json(), seconds};
-          },
-          nb::arg("candidate"), nb::arg("seconds").none(), "Return what is kept of a candidate.")
       .def_ro("program", &tune::LoggedTrial::program)
       .def_ro("trace", &tune::LoggedTrial::trace)
       .def_ro("seconds", &tune::LoggedTrial::seconds);
   m.def("search_key", &tune::search_key, nb::arg("func"), nb::arg("target"), nb::arg("space"),
+        nb::arg("sizes"),
         "Return what is the same for searches that continue each other: of a program, what it is\n"
-        "compiled for, and the name of a space.");
+        "compiled for, the name of a space, and one of several sizes.");
 }
 
 void bind_search(nb::module_& m) {
@@ -158,24 +153,6 @@ void bind_search(nb::module_& m) {
   search.def("propose", propose, "Return a candidate; None where nothing new is found any more.")
       .def("learn", &tune::Search::learn, nb::arg("candidate"), nb::arg("seconds"),
            "Take note of what a candidate was measured to take.")
-      .def("teach", &tune::Search::teach, nb::arg("candidate"), nb::arg("seconds"),
-           "Tell a model that learns what a candidate was measured to take.")
-      .def(
-          "know",
-          [](tune::Search& self, const tune::Candidate& candidate) {
-            self.know(candidate.program);
-          },
-          nb::arg("candidate"), "Leave out a candidate that another search proposed.")
-      .def(
-          "resume",
-          [](tune::Search& self, const std::vector<tune::LoggedTrial>& trials, std::size_t count) {
-            const Unlocked unlocked;
-            return tune::resume(self, trials, count);
-          },
-          nb::arg("trials"), nb::arg("count"),
-          "Go on after trials of earlier searches: they are not proposed again, the quickest have\n"
-          "descendants, and a model that learns is told of the latest. Return the quickest with "
-          "their\ntimes. A trace that this version of the compiler refuses is left out.")
       .def("expected_gain", &tune::Search::expected_gain, nb::arg("best"),
            "Return what the best one left is expected to save, as a share of the best time so far."
            "\nInfinity as long as predictions could not be compared with measurements.")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches over ranges of sizes, and what decides how a search goes on.
+// Sizes that vary, the tree between variants, and limits of a search.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
@@ -15,7 +15,6 @@
 #include "bindings/bindings.h"
 #include "bindings/ir.h"
 #include "loopsmith/tune/search/limits.h"
-#include "loopsmith/tune/search/task_order.h"
 #include "loopsmith/tune/sizes/size_choice.h"
 #include "loopsmith/tune/sizes/size_tree.h"
 #include "loopsmith/tune/sizes/sizes.h"
@@ -140,55 +139,12 @@ void bind_size_choice(nb::module_& m) {
       .def_ro("default_seconds", &tune::SizedRow::default_seconds)
       .def_ro("best_seconds", &tune::SizedRow::best_seconds)
       .def_ro("variant", &tune::SizedRow::variant);
-  m.def("chosen_variants", &tune::chosen_variants, nb::arg("points"), nb::arg("default_times"),
-        nb::arg("found"), nb::arg("count"),
-        nb::sig("def chosen_variants(points: list[DrawnSizes], default_times: list[float], "
-                "found: list[list[float]], count: int) -> list[int]"),
-        "Return which schedules together save most beside the default one, by their times.");
-  m.def(
-      "decided",
-      [](const std::vector<tune::DrawnSizes>& points, const tune::SizeTimes& default_times,
-         const std::vector<tune::SizeTimes>& variants, const tune::SizeTimes& best) {
-        tune::SizeDecision made = tune::decided(points, default_times, variants, best);
-        return std::pair(std::move(made.tree), std::move(made.rows));
-      },
-      nb::arg("points"), nb::arg("default_times"), nb::arg("variants"), nb::arg("best"),
-      nb::sig("def decided(points: list[DrawnSizes], default_times: list[float], "
-              "variants: list[list[float]], best: list[float]) -> "
-              "tuple[SizeTree, list[SizedRow]]"),
-      "Return a tree between the default schedule and variants, and what each point takes.");
   m.def("speedup_of", &tune::speedup_of, nb::arg("rows"),
         nb::sig("def speedup_of(rows: list[SizedRow]) -> float"),
         "Return how many times as quick as the default schedule: the weighted geometric mean.");
 }
 
-nb::object next_task(const nb::list& tasks, int patience, double regret) {
-  std::vector<tune::TaskState> states;
-  for (const nb::handle task : tasks) {
-    states.push_back({.times = nb::cast<const tune::TrialTimes&>(task[0]),
-                      .weight = nb::cast<double>(task[1]),
-                      .default_seconds = nb::cast<double>(task[2]),
-                      .result_seconds = nb::cast<double>(task[3]),
-                      .expected_gain = nb::cast<double>(task[4]),
-                      .is_exhausted = nb::cast<bool>(task[5])});
-  }
-  const auto next = tune::next_task(states, patience, regret);
-  return next ? nb::cast(*next) : nb::none();
-}
-
 void bind_ends(nb::module_& m) {
-  nb::class_<tune::TrialTimes>(m, "TrialTimes",
-                               "The times of trials, in their order; infinity for those that "
-                               "failed.")
-      .def(nb::init<>())
-      .def("add", &tune::TrialTimes::add, nb::arg("seconds"), "Append a time.");
-  m.def(
-      "next_task", &next_task, nb::arg("tasks"), nb::arg("patience"), nb::arg("regret"),
-      nb::sig("def next_task(tasks: list[tuple[TrialTimes, float, float, float, float, bool]], "
-              "patience: int, regret: float) -> int | None"),
-      "Return which task's next trial promises to save most time; None when all have ended.\n"
-      "A task is its times, its weight, the seconds of the default schedule and of the best, the\n"
-      "expected gain, and whether nothing new is found.");
   m.def(
       "require_limits",
       [](std::int64_t trials, double seconds, double trial_seconds, std::int64_t trial_bytes,

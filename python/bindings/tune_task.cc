@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search for a schedule of one function, step by step, with what Python measures by.
+// The searches for schedules of one function, step by step, with what Python measures by.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -17,6 +18,7 @@
 #include "bindings/python_calls.h"
 #include "bindings/schedule.h"
 #include "bindings/tune.h"
+#include "loopsmith/tune/sizes_task.h"
 #include "loopsmith/tune/task.h"
 
 namespace nb = nanobind;
@@ -63,17 +65,18 @@ tune::Measurer measurer_of(nb::object object) {
   made.parallelism = nb::cast<std::size_t>(object.attr("parallelism"));
   made.batch = nb::cast<std::size_t>(object.attr("batch"));
   const Held measurer = held(std::move(object));
-  made.measure = [measurer](const std::vector<tune::Candidate>& some, double best) {
-    return in_python([&] { return outcomes_of(measurer->attr("measure")(some, best)); });
+  made.measure = [measurer](const std::vector<tune::Candidate>& some, std::size_t point,
+                            double best) {
+    return in_python([&] { return outcomes_of(measurer->attr("measure")(some, point, best)); });
   };
-  made.measure_reference = [measurer] {
-    return in_python([&] { return outcome_of(measurer->attr("measure_reference")()); });
+  made.measure_reference = [measurer](std::size_t point) {
+    return in_python([&] { return outcome_of(measurer->attr("measure_reference")(point)); });
   };
-  made.duel = [measurer](const tune::Candidate& candidate) {
-    return in_python([&] { return outcome_of(measurer->attr("duel")(candidate)); });
+  made.duel = [measurer](const tune::Candidate& candidate, std::size_t point) {
+    return in_python([&] { return outcome_of(measurer->attr("duel")(candidate, point)); });
   };
-  made.check = [measurer](const tune::Candidate& candidate) {
-    return in_python([&] { return outcome_of(measurer->attr("check")(candidate)); });
+  made.check = [measurer](const tune::Candidate& candidate, std::size_t point) {
+    return in_python([&] { return outcome_of(measurer->attr("check")(candidate, point)); });
   };
   made.prepare = [measurer](const std::vector<tune::Candidate>& some) {
     in_python([&] { measurer->attr("prepare")(some); });
@@ -81,31 +84,73 @@ tune::Measurer measurer_of(nb::object object) {
   return made;
 }
 
-void make_task(tune::Task* self, const Ptr<PrimFunc>& func, nb::object search, nb::object measurer,
-               nb::object on_trial, double begun, std::vector<tune::LoggedTrial> earlier,
-               nb::object keep) {
+/// A search of Python, which goes on with the trials of a log, an object with the methods `all` and
+/// `add`, and adds its own.
+void make_sized_search(tune::SizedSearch* self, nb::object search, const nb::object& log,
+                       const std::optional<tune::DrawnSizes>& point) {
   auto* own = nb::inst_ptr<tune::Search>(search);
+  tune::SizedSearch made{.search = {}, .next = next_candidates_of(search)};
+  made.search = std::shared_ptr<tune::Search>(held(std::move(search)), own);
+  if (point) made.point = *point;
+  if (!log.is_none()) {
+    made.earlier = nb::cast<std::vector<tune::LoggedTrial>>(log.attr("all")());
+    made.keep = [add = held(log.attr("add"))](const tune::LoggedTrial& trial) {
+      in_python([&] { (*add)(trial); });
+    };
+  }
+  new (self) tune::SizedSearch(std::move(made));
+}
+
+tune::TaskParts parts_of(std::vector<tune::SizedSearch> searches, nb::object measurer,
+                         nb::object on_trial, double begun) {
   tune::TaskParts parts{.measurer = measurer_of(std::move(measurer)),
-                        .next = next_candidates_of(search),
-                        .earlier = std::move(earlier),
+                        .searches = std::move(searches),
                         .begun = time_point_of(begun)};
   parts.on_trial = [tell = held(std::move(on_trial))](const tune::Tried& tried) {
     in_python([&] { (*tell)(tried); });
   };
-  if (!keep.is_none()) {
-    parts.keep = [keep = held(std::move(keep))](const tune::LoggedTrial& trial) {
-      in_python([&] { (*keep)(trial); });
-    };
-  }
-  std::shared_ptr<tune::Search> shared(held(std::move(search)), own);
-  const Unlocked unlocked;
-  new (self) tune::Task(func, std::move(shared), std::move(parts));
+  return parts;
 }
 
-std::size_t step(tune::Task& task, std::size_t limit, double deadline) {
+void make_task(tune::Task* self, const Ptr<PrimFunc>& func, const tune::SizedSearch& search,
+               nb::object measurer, nb::object on_trial, double begun) {
+  auto parts = parts_of({search}, std::move(measurer), std::move(on_trial), begun);
+  const Unlocked unlocked;
+  new (self) tune::Task(func, std::move(parts));
+}
+
+void make_sizes_task(tune::SizesTask* self, const Ptr<PrimFunc>& func,
+                     const Ptr<PrimFunc>& reference, std::size_t max_variants,
+                     std::vector<tune::SizedSearch> searches, nb::object measurer,
+                     nb::object on_trial, double begun) {
+  auto parts = parts_of(std::move(searches), std::move(measurer), std::move(on_trial), begun);
+  const Unlocked unlocked;
+  new (self) tune::SizesTask(func, reference, max_variants, std::move(parts));
+}
+
+std::size_t step(tune::Exploration& task, std::size_t limit, double deadline) {
   const Unlocked unlocked;
   return task.step(limit,
                    [&] { return Seconds(Clock::now().time_since_epoch()).count() < deadline; });
+}
+
+nb::tuple best_of_sizes(const tune::SizesTask& task, bool is_measured_again) {
+  tune::FoundSizes found = [&] {
+    const Unlocked unlocked;
+    return task.best(is_measured_again);
+  }();
+  nb::list schedules;
+  for (Schedule& each : found.schedules) schedules.append(PySchedule{each.copy()});
+  return nb::make_tuple(schedules, found.decision.tree, found.decision.rows, found.is_checked);
+}
+
+nb::object next_task(const nb::list& tasks, int patience, double regret) {
+  std::vector<tune::TaskState> states;
+  for (const nb::handle task : tasks) {
+    states.push_back(nb::cast<const tune::Exploration&>(task[0]).state(nb::cast<double>(task[1])));
+  }
+  const auto next = tune::next_task(states, patience, regret);
+  return next ? nb::cast(*next) : nb::none();
 }
 
 void bind_trials(nb::module_& m) {
@@ -152,58 +197,84 @@ void bind_trials(nb::module_& m) {
       .def_ro("default_seconds", &tune::Found::default_seconds);
 }
 
-void bind_tasks(nb::module_& m) {
-  m.def("require_candidate", &tune::require_candidate, nb::arg("has_one"), nb::arg("func"),
-        nb::arg("trials"), nb::arg("said"),
-        "Raise the UserError that no candidate worked, and what was said of the first, unless one "
-        "did.");
-  nb::class_<tune::Task>(m, "Task",
-                         "The search for a schedule of one function, step by step.\n\n"
-                         "`measurer` has the methods `measure`, `measure_reference`, `duel`, "
-                         "`check` and `prepare`;\n`on_trial` is told of each candidate, `keep` "
-                         "keeps it.")
-      .def("__init__", make_task, nb::arg("func"), nb::arg("search"), nb::arg("measurer"),
-           nb::arg("on_trial"), nb::arg("begun"), nb::arg("earlier"), nb::arg("keep").none(),
-           nb::sig("def __init__(self, func: PrimFunc, search: Search, measurer: typing.Any, "
-                   "on_trial: typing.Callable[[Trial], typing.Any], begun: float, earlier: "
-                   "list[LoggedTrial], keep: typing.Callable[[LoggedTrial], typing.Any] | None) "
-                   "-> None"))
+void bind_exploration(nb::module_& m) {
+  nb::class_<tune::SizedSearch>(m, "SizedSearch",
+                                "The search for one of the sizes that were drawn; None: arguments "
+                                "are always the same.\n\nIt goes on with the trials of a log, "
+                                "which gets its own.")
+      .def("__init__", make_sized_search, nb::arg("search"), nb::arg("log").none(),
+           nb::arg("point").none() = nb::none(),
+           nb::sig("def __init__(self, search: Search, log: typing.Any, point: DrawnSizes | None "
+                   "= None) -> None"));
+  nb::class_<tune::Exploration>(m, "Exploration",
+                                "Measures candidates of a function, of a search for each size.")
       .def("step", step, nb::arg("limit"), nb::arg("deadline"),
            nb::sig("def step(self, limit: int, deadline: float) -> int"),
            "Measure more candidates, as many as are measured at once, before `time.monotonic` is\n"
-           "`deadline`; return how many. Where there is none, the task is exhausted.")
-      .def("best", &tune::Task::best, nb::arg("finalists"), nb::call_guard<Unlocked>(),
-           "Return the quickest of so many, measured beside the default schedule and checked; with "
-           "0,\nthe quickest so far. Raises UserError where there is none that gave right results.")
-      .def_prop_ro("times", &tune::Task::times, nb::rv_policy::reference_internal)
-      .def_prop_ro("is_exhausted", &tune::Task::is_exhausted)
-      .def_prop_ro("default_seconds", &tune::Task::default_seconds)
-      .def_prop_ro("best_seconds", &tune::Task::best_seconds,
-                   "The time of the quickest candidate; infinity before there is one.")
-      .def_prop_ro("result_seconds", &tune::Task::result_seconds,
-                   "The same, of the default schedule where that is quicker.")
-      .def_prop_ro(
-          "expected_gain",
-          [](const tune::Task& self) { return self.search().expected_gain(self.result_seconds()); },
-          "The share of `result_seconds` that the best candidate left is expected to save.")
-      .def_prop_ro(
-          "refused", [](const tune::Task& self) { return self.search().refused(); },
-          "How many draws were no legal schedule, by what was said.")
+           "`deadline`; return how many. Where no search has one, the task is exhausted.")
+      .def_prop_ro("is_exhausted", &tune::Exploration::is_exhausted)
+      .def_prop_ro("default_seconds", &tune::Exploration::default_seconds,
+                   "The time of the default schedule, of several sizes the weighted mean.")
+      .def_prop_ro("best_seconds", &tune::Exploration::best_seconds,
+                   "The time of the quickest candidate, of several sizes the mean of the least; "
+                   "infinity before\nthere is one.")
+      .def_prop_ro("refused", &tune::Exploration::refused,
+                   "How many draws were no legal schedule, by what was said.")
       .def_prop_ro(
           "work",
-          [](const tune::Task& self) {
+          [](const tune::Exploration& self) {
             return nb::make_tuple(self.reference().flops, self.reference().bytes);
           },
           nb::sig("def work(self) -> tuple[float, float]"),
           "How many operations a call asks for, and how many bytes its tensors have.")
-      .def_prop_ro("keep_failure", &tune::Task::keep_failure,
+      .def_prop_ro("keep_failure", &tune::Exploration::keep_failure,
                    "Why trials are kept no more; empty while they are.");
+  m.def("next_task", &next_task, nb::arg("tasks"), nb::arg("patience"), nb::arg("regret"),
+        nb::sig("def next_task(tasks: typing.Sequence[tuple[Exploration, float]], patience: int, "
+                "regret: float) -> int | None"),
+        "Return which task's next trial promises to save most time; None when all have ended.\n"
+        "Each has a weight: how often the function is called.");
+}
+
+void bind_tasks(nb::module_& m) {
+  nb::class_<tune::Task, tune::Exploration>(
+      m, "Task",
+      "The search for a schedule of one function, step by step.\n\n"
+      "`measurer` has the methods `measure`, `measure_reference`, `duel`, `check` and `prepare`;\n"
+      "`on_trial` is told of each candidate.")
+      .def("__init__", make_task, nb::arg("func"), nb::arg("search"), nb::arg("measurer"),
+           nb::arg("on_trial"), nb::arg("begun"),
+           nb::sig("def __init__(self, func: PrimFunc, search: SizedSearch, measurer: typing.Any, "
+                   "on_trial: typing.Callable[[Trial], typing.Any], begun: float) -> None"))
+      .def(
+          "best", &tune::Task::best, nb::arg("finalists"), nb::call_guard<Unlocked>(),
+          "Return the quickest of so many, measured beside the default schedule and checked; with "
+          "0,\nthe quickest so far. Raises UserError where there is none that gave right results.");
+  nb::class_<tune::SizesTask, tune::Exploration>(
+      m, "SizesTask",
+      "The search for schedules of one function whose sizes vary, step by step.\n\n"
+      "`reference` is variant 0; at most so many variants are beside it. The rest is as in `Task`.")
+      .def("__init__", make_sizes_task, nb::arg("func"), nb::arg("reference"),
+           nb::arg("max_variants"), nb::arg("searches"), nb::arg("measurer"), nb::arg("on_trial"),
+           nb::arg("begun"),
+           nb::sig("def __init__(self, func: PrimFunc, reference: PrimFunc, max_variants: int, "
+                   "searches: list[SizedSearch], measurer: typing.Any, on_trial: "
+                   "typing.Callable[[Trial], typing.Any], begun: float) -> None"))
+      .def(
+          "best", best_of_sizes, nb::arg("is_measured_again"),
+          nb::sig("def best(self, is_measured_again: bool) -> tuple[list[Schedule], SizeTree, "
+                  "list[SizedRow], bool]"),
+          "Return the variants that together save most, the tree between them, what each size "
+          "takes, and\nwhether their function was compared with the program as it is written. They "
+          "are measured again\nbeside the default schedule, or are as they were measured. Raises "
+          "UserError where there is none,\nor their function is wrong.");
 }
 
 }  // namespace
 
 void bind_tune_task(nb::module_& m) {
   bind_trials(m);
+  bind_exploration(m);
   bind_tasks(m);
 }
 

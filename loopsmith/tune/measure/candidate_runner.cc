@@ -13,7 +13,6 @@ namespace loopsmith::tune {
 namespace {
 
 constexpr double check_factor = 10;  ///< How much longer the program as it is written may take.
-constexpr int warm_samples = 20, cold_samples = 6;  ///< Of a duel.
 
 }  // namespace
 
@@ -33,8 +32,13 @@ CandidateRunner::CandidateRunner(const Ptr<PrimFunc>& func, const std::vector<Dr
   }
   if (is_device()) return;
   by_default_ = compile(reference_);
-  for (const std::vector<NDArray>& arguments : arguments_) {
-    workloads_.emplace_back(arguments, *by_default_, options.numerics != Numerics::free);
+  for (std::size_t i = 0; i < sizes_.size(); ++i) {
+    try {
+      workloads_.emplace_back(arguments_[i], *by_default_, options.numerics != Numerics::free);
+    } catch (const UserError& error) {
+      if (points.empty()) throw;
+      throw error.in_phase(fmt::format("tune: {} with {}", func->name(), sizes_text(sizes_[i])));
+    }
   }
 }
 
@@ -140,7 +144,7 @@ Outcome CandidateRunner::duel(const Compiled& tried, std::size_t point, int warm
   return outcome;
 }
 
-Outcome CandidateRunner::check(const Ptr<PrimFunc>& scheduled) const {
+Outcome CandidateRunner::check(const Compiled& tried, std::size_t point) const {
   if (options_.runner) {
     return {.failure = not_compared, .detail = "a runner of your own compares, too"};
   }
@@ -149,45 +153,46 @@ Outcome CandidateRunner::check(const Ptr<PrimFunc>& scheduled) const {
   // A device takes no program as it is written.
   const Target target = is_device() ? Target("llvm -mcpu=native") : options_.target;
   const bool is_locked = options_.numerics != Numerics::free;
-  Compiled tried{.candidate = {.func = scheduled}};
-  if (!is_device()) tried.module = compile(scheduled);
-  for (std::size_t point = 0; point < sizes_.size(); ++point) {
-    Outcome outcome = in_process(
-        tried, point, check_factor,
-        [&](const Workload& workload, const Module& program, const Module& reference) {
-          Outcome own = workload.check(program);
-          if (!own.failure.empty()) return own;
-          return workload.compare(program, is_locked ? reference : build(func_, target, plain));
-        });
-    if (!outcome.failure.empty()) return outcome;
-  }
-  return {};
+  return in_process(tried, point, check_factor,
+                    [&](const Workload& workload, const Module& program, const Module& reference) {
+                      Outcome own = workload.check(program);
+                      if (!own.failure.empty()) return own;
+                      return workload.compare(program,
+                                              is_locked ? reference : build(func_, target, plain));
+                    });
 }
 
-Measurer measurer_of(const CandidateRunner& runner) {
+Measurer measurer_of(const CandidateRunner& runner, int warm, int cold) {
   const auto ready = std::make_shared<std::vector<Compiled>>();
-  const auto compiled = [&runner, ready](const Candidate& candidate) {
+  const auto compiled = [&runner, ready](const Candidate& candidate) -> const Compiled& {
     const auto is_it = [&](const Compiled& each) {
       return each.candidate.program == candidate.program;
     };
     const auto found = std::ranges::find_if(*ready, is_it);
-    return found != ready->end() ? *found : runner.compiled({candidate}).front();
+    if (found != ready->end()) return *found;
+    *ready = runner.compiled({candidate});  // Kept: it is measured with each size.
+    return ready->front();
   };
   Measurer made;
   made.batch = static_cast<std::size_t>(default_num_threads());  // All compile at once.
   made.prepare = [&runner, ready](const std::vector<Candidate>& batch) {
     *ready = runner.compiled(batch);
   };
-  made.measure = [&runner, compiled](const std::vector<Candidate>& some, double best) {
+  made.measure = [&runner, compiled](const std::vector<Candidate>& some, std::size_t point,
+                                     double best) {
     std::vector<Outcome> outcomes;
-    for (const Candidate& each : some) outcomes.push_back(runner.measure(compiled(each), 0, best));
+    for (const Candidate& each : some) {
+      outcomes.push_back(runner.measure(compiled(each), point, best));
+    }
     return outcomes;
   };
-  made.measure_reference = [&runner] { return runner.measure_reference(0); };
-  made.duel = [&runner, compiled](const Candidate& candidate) {
-    return runner.duel(compiled(candidate), 0, warm_samples, cold_samples);
+  made.measure_reference = [&runner](std::size_t point) { return runner.measure_reference(point); };
+  made.duel = [&runner, compiled, warm, cold](const Candidate& candidate, std::size_t point) {
+    return runner.duel(compiled(candidate), point, warm, cold);
   };
-  made.check = [&runner](const Candidate& candidate) { return runner.check(candidate.func); };
+  made.check = [&runner, compiled](const Candidate& candidate, std::size_t point) {
+    return runner.check(compiled(candidate), point);
+  };
   return made;
 }
 

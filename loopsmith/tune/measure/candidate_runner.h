@@ -24,7 +24,7 @@ struct Compiled {
 class CandidateRunner {
  public:
   /// Arguments are drawn for each of the sizes; with none, they are those of the options. Throws a
-  /// UserError where they cannot be drawn.
+  /// UserError where they cannot be drawn, or the default schedule refuses them.
   CandidateRunner(const Ptr<PrimFunc>& func, const std::vector<DrawnSizes>& points,
                   const SearchOptions& options);
 
@@ -41,9 +41,9 @@ class CandidateRunner {
   Outcome measure_reference(std::size_t point) const;
   /// Measures a candidate beside that, in turns, so often warm and cold.
   Outcome duel(const Compiled& tried, std::size_t point, int warm, int cold) const;
-  /// Compares a function as it is scheduled with the program as it is written; under a lock, with
-  /// what candidates are compared with, which is that.
-  Outcome check(const Ptr<PrimFunc>& scheduled) const;
+  /// Compares a candidate with the program as it is written; under a lock, with what candidates
+  /// are compared with, which is that.
+  Outcome check(const Compiled& tried, std::size_t point) const;
 
  private:
   /// What is done with a program in a child process.
@@ -70,7 +70,7 @@ class CandidateRunner {
   std::vector<Workload> workloads_;              ///< None of a device, either.
 };
 
-/// What measures candidates with the arguments of the first point. The runner outlives it.
-Measurer measurer_of(const CandidateRunner& runner);
+/// What measures candidates, and in a duel so often warm and cold. The runner outlives it.
+Measurer measurer_of(const CandidateRunner& runner, int warm, int cold);
 
 }  // namespace loopsmith::tune

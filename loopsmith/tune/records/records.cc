@@ -95,18 +95,17 @@ tir::Schedule Record::schedule(const Ptr<PrimFunc>& func) const {
 }
 
 Ptr<PrimFunc> Record::scheduled(const Ptr<PrimFunc>& func, const Ptr<PrimFunc>& reference) const {
-  Ptr<PrimFunc> made;
-  if (has_variants()) {
-    const Json data = Json::parse(trace);
-    std::vector<Ptr<PrimFunc>> variants = {reference};
-    for (const Json& each : data.at("variants")) {
-      variants.push_back(replayed(*this, func, each.dump()).func());
-    }
-    made = with_size_tree(variants, SizeTree::from_json(data.at("tree").dump()));
-  } else {
-    made = with_attr(schedule(func).func(), "global_symbol", string_imm(func->name()));
+  if (!has_variants()) {
+    const Ptr<PrimFunc> made = schedule(func).func();
+    return with_attr(with_attr(made, "global_symbol", string_imm(func->name())), "tir.is_scheduled",
+                     Expr(1));
   }
-  return with_attr(made, "tir.is_scheduled", Expr(1));
+  const Json data = Json::parse(trace);
+  std::vector<Ptr<PrimFunc>> variants = {reference};
+  for (const Json& each : data.at("variants")) {
+    variants.push_back(replayed(*this, func, each.dump()).func());
+  }
+  return with_size_tree(variants, SizeTree::from_json(data.at("tree").dump()));
 }
 
 Records::Records(std::string path) : path_(std::move(path)) {

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 
 #include "loopsmith/driver/release.h"
 #include "loopsmith/schedule/primitives.h"
@@ -37,18 +39,31 @@ std::optional<Candidate> replayed(const Ptr<PrimFunc>& func, const Trace& trace)
   return candidate_of(schedule);
 }
 
-/// A trial that has a time, and its number among all of them.
-struct Measured {
-  double seconds;
-  std::size_t number;
-  Trace trace;
+/// What the trials of a program say, one with each size.
+struct Joined {
+  std::map<std::size_t, double> times;  ///< By the number of the size.
+  bool has_failed = false;
+  const LoggedTrial* last = nullptr;
 };
+
+/// Tells a search of trials.
+void remember(Search& search, const std::vector<LoggedTrial>& trials) {
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const auto trace = trials[i].seconds ? trace_of(trials[i]) : std::nullopt;
+    if (!trace) continue;
+    search.remember(*trace, *trials[i].seconds);
+    if (!search.is_learning() || i + max_taught < trials.size()) continue;
+    const auto candidate = replayed(search.func(), *trace);
+    if (candidate) search.teach(*candidate, *trials[i].seconds);
+  }
+}
 
 }  // namespace
 
 std::string search_key(const Ptr<PrimFunc>& func, const std::string& target,
-                       const std::string& space) {
-  return fmt::format("{} {} {} {}", key_of(func), target, release(), space);
+                       const std::string& space, const Sizes& sizes) {
+  std::string key = fmt::format("{} {} {} {}", key_of(func), target, release(), space);
+  return sizes.empty() ? key : fmt::format("{} {}", std::move(key), sizes_text(sizes));
 }
 
 TrialLog::TrialLog(const Records& records, std::string search)
@@ -80,28 +95,39 @@ std::vector<LoggedTrial> TrialLog::all() const {
   return found;
 }
 
-std::vector<Timed> resume(Search& search, const std::vector<LoggedTrial>& trials,
-                          std::size_t count) {
-  std::vector<Measured> measured;
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    search.know(trials[i].program);
-    const auto trace = trials[i].seconds ? trace_of(trials[i]) : std::nullopt;
-    if (!trace) continue;
-    search.remember(*trace, *trials[i].seconds);
-    measured.push_back({*trials[i].seconds, i, *trace});
-  }
-  if (search.is_learning()) {
-    for (const Measured& each : measured) {
-      if (each.number + max_taught < trials.size()) continue;
-      const auto candidate = replayed(search.func(), each.trace);
-      if (candidate) search.teach(*candidate, each.seconds);
+std::vector<Timed> resume(const std::vector<Search*>& searches,
+                          const std::vector<std::vector<LoggedTrial>>& trials, std::size_t count) {
+  std::map<std::string, Joined> joined;
+  std::vector<std::string> order;  // The oldest first.
+  for (std::size_t i = 0; i < searches.size(); ++i) {
+    remember(*searches[i], trials[i]);
+    for (const LoggedTrial& trial : trials[i]) {
+      Joined& own = joined[trial.program];
+      if (!own.last) order.push_back(trial.program);
+      own.last = &trial;
+      own.has_failed = own.has_failed || !trial.seconds;
+      if (trial.seconds) own.times[i] = *trial.seconds;
     }
   }
-  std::ranges::stable_sort(measured, {}, &Measured::seconds);
+  std::vector<std::pair<SizeTimes, const LoggedTrial*>> measured;
+  for (const std::string& program : order) {
+    const Joined& own = joined[program];
+    const bool is_complete = own.times.size() == searches.size();
+    if (!is_complete && !own.has_failed) continue;
+    for (Search* search : searches) search->know(program);
+    if (own.has_failed) continue;
+    SizeTimes& times = measured.emplace_back(SizeTimes(), own.last).first;
+    for (const auto& each : own.times) times.push_back(each.second);
+  }
+  std::ranges::stable_sort(measured, {}, [](const auto& each) {
+    return std::accumulate(each.first.begin(), each.first.end(), 0.0);
+  });
   std::vector<Timed> quickest;
-  for (std::size_t i = 0; i < measured.size() && quickest.size() < count; ++i) {
-    auto candidate = replayed(search.func(), measured[i].trace);
-    if (candidate) quickest.emplace_back(*std::move(candidate), measured[i].seconds);
+  for (auto& [times, trial] : measured) {
+    if (quickest.size() >= count) break;
+    const auto trace = trace_of(*trial);
+    auto candidate = trace ? replayed(searches.front()->func(), *trace) : std::nullopt;
+    if (candidate) quickest.emplace_back(*std::move(candidate), std::move(times));
   }
   return quickest;
 }

@@ -8,6 +8,7 @@
 
 #include "loopsmith/tune/records/records.h"
 #include "loopsmith/tune/search/search.h"
+#include "loopsmith/tune/sizes/size_choice.h"
 
 namespace loopsmith::tune {
 
@@ -19,9 +20,9 @@ struct LoggedTrial {
 };
 
 /// What is the same for searches that continue each other: a program, what it is compiled for, by
-/// which version of the compiler, and the name of a space.
+/// which version of the compiler, the name of a space, and one of several sizes, if there are.
 std::string search_key(const Ptr<PrimFunc>& func, const std::string& target,
-                       const std::string& space);
+                       const std::string& space, const Sizes& sizes = {});
 
 /// The trials of the searches with a key, in a file of records.
 class TrialLog {
@@ -38,13 +39,15 @@ class TrialLog {
   std::string search_;
 };
 
-/// A candidate, and what a call took.
-using Timed = std::pair<Candidate, double>;
+/// A candidate, and what a call took with each of some sizes.
+using Timed = std::pair<Candidate, SizeTimes>;
 
-/// Lets a search go on after trials of earlier ones: they are not proposed again, the quickest have
-/// descendants, and a model that learns is told of the latest. Returns the quickest, at most
-/// `count`, the quickest first. A trace that this version of the compiler refuses is left out.
-std::vector<Timed> resume(Search& search, const std::vector<LoggedTrial>& trials,
-                          std::size_t count);
+/// Lets the searches for some sizes go on after trials of earlier ones, each after its own: the
+/// quickest have descendants, and a model that learns is told of the latest. What was measured with
+/// all sizes, or failed with one, is not proposed again. Returns the quickest of those measured
+/// with all, at most `count`, the quickest first. A trace that this version of the compiler refuses
+/// is left out.
+std::vector<Timed> resume(const std::vector<Search*>& searches,
+                          const std::vector<std::vector<LoggedTrial>>& trials, std::size_t count);
 
 }  // namespace loopsmith::tune

@@ -79,10 +79,10 @@ TEST(Resume, knows_descends_from_and_learns_what_was_measured) {
   std::vector<double> learned;
   const auto learn = [&](const Ptr<PrimFunc>&, double seconds) { learned.push_back(seconds); };
   Search search(product(), generated(), 1, {.model = {.learn = learn}});
-  const std::vector<Timed> found = resume(search, trials, 3);
+  const std::vector<Timed> found = resume({&search}, {trials}, 3);
   ASSERT_EQ(found.size(), 3U);
-  EXPECT_EQ(found[0].second, 2);
-  EXPECT_EQ(found[2].second, 4);
+  EXPECT_EQ(found[0].second, SizeTimes{2});
+  EXPECT_EQ(found[2].second, SizeTimes{4});
   EXPECT_EQ(found[0].first.program, trials[8].program);
   EXPECT_EQ(search.quickest().size(), 8U);
   EXPECT_EQ(learned, (std::vector<double>{10, 9, 8, 6, 5, 4, 3, 2}));

@@ -31,7 +31,7 @@ bool Best::is_quicker() const {
 Ptr<PrimFunc> BestSizes::function() const {
   std::vector<Ptr<PrimFunc>> variants = {reference};
   for (const tir::Schedule& schedule : schedules) variants.push_back(schedule.func());
-  return with_attr(with_size_tree(variants, tree), "tir.is_scheduled", Expr(1));
+  return with_size_tree(variants, tree);
 }
 
 Ptr<IRModule> BestModule::scheduled() const {

@@ -104,10 +104,9 @@ std::string BestSizes::text() const {
       fmt::format("{}: {:.3g} times as quick as the default schedule, which is variant 0; {}\n{}\n",
                   func->name(), speedup(), counts_text(trials), tree.text());
   for (const SizedRow& row : rows) {
-    for (const auto& [name, size] : row.sizes) text += fmt::format("{}={} ", name, size);
-    text +=
-        fmt::format("{} by variant {}, default {}, best {}\n", seconds_text(row.seconds),
-                    row.variant, seconds_text(row.default_seconds), seconds_text(row.best_seconds));
+    text += fmt::format("{}: {} by variant {}, default {}, best {}\n", sizes_text(row.sizes),
+                        seconds_text(row.seconds), row.variant, seconds_text(row.default_seconds),
+                        seconds_text(row.best_seconds));
   }
   return text;
 }

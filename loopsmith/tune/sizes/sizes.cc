@@ -78,6 +78,12 @@ std::vector<DrawnSizes> random_points(const Choices& choices, std::uint64_t seed
 
 }  // namespace
 
+std::string sizes_text(const Sizes& sizes) {
+  std::vector<std::string> parts;
+  for (const auto& [name, size] : sizes) parts.push_back(fmt::format("{}={}", name, size));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 std::vector<std::pair<std::string, Expr>> size_variables(const PrimFunc& func) {
   std::vector<std::pair<std::string, Expr>> found;
   const auto add = [&](const Expr& extent) {

@@ -16,6 +16,8 @@ namespace loopsmith::tune {
 
 /// Values of symbolic sizes, by name.
 using Sizes = std::map<std::string, std::int64_t>;
+/// What a line says of them: `m=64, n=2`.
+std::string sizes_text(const Sizes& sizes);
 /// How often each value of a size is met.
 using SizeWeights = std::map<std::int64_t, double>;
 

@@ -50,7 +50,7 @@ Ptr<PrimFunc> with_size_tree(const std::vector<Ptr<PrimFunc>>& variants, const S
             "tune: the tree decides for variant {} of {}", which, variants.size());
     chosen.push_back({variants[static_cast<std::size_t>(which)], condition});
   }
-  return with_variants(chosen);
+  return with_attr(with_variants(chosen), "tir.is_scheduled", Expr(1));
 }
 
 }  // namespace loopsmith::tune

@@ -19,9 +19,9 @@ struct Variant {
 /// Throws a UserError where one has other parameters, or a condition is missing or one too many.
 Ptr<PrimFunc> with_variants(const std::vector<Variant>& variants);
 
-/// One function of some variants, which are schedules of one function: the tree decides which of
-/// them runs. Those that it does not name are left out. Throws a UserError where it asks for a size
-/// that the function does not have.
+/// One function of some variants, which are schedules of one function, and which says that it is
+/// scheduled: the tree decides which of them runs. Those that it does not name are left out. Throws
+/// a UserError where it asks for a size that the function does not have.
 Ptr<PrimFunc> with_size_tree(const std::vector<Ptr<PrimFunc>>& variants, const SizeTree& tree);
 
 }  // namespace loopsmith::tune

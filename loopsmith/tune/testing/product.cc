@@ -18,4 +18,17 @@ Ptr<PrimFunc> product() {
       "            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]\n");
 }
 
+Ptr<PrimFunc> rows_by_columns() {
+  return parse_function(
+      "@T.prim_func\n"
+      "def main(a: T.handle, b: T.handle):\n"
+      "    m = T.int32()\n"
+      "    A = T.match_buffer(a, (m, 64), \"float32\")\n"
+      "    B = T.match_buffer(b, (m, 64), \"float32\")\n"
+      "    for i, j in T.grid(m, 64):\n"
+      "        with T.block(\"B\"):\n"
+      "            vi, vj = T.axis.remap(\"SS\", [i, j])\n"
+      "            B[vi, vj] = A[vi, vj] * T.float32(2)\n");
+}
+
 }  // namespace loopsmith::tune::testing

@@ -13,7 +13,7 @@ from .background import BackgroundModule
 from .measure.ray_runner import RayRunner
 from .measure.remote import RemoteRunner
 from .measure.runner import Runner
-from .measure.worker import Attempt, Check, Duel, Job, Outcome, Request, Sweep
+from .measure.worker import Attempt, Check, Duel, Job, Outcome, Request
 from .model.learned import LearnedModel
 from .model.model import AnalyticModel, Learner, Model
 from .records import exchange
@@ -53,7 +53,6 @@ __all__ = [
     "Search",
     "SizeRange",
     "Space",
-    "Sweep",
     "Trial",
     "Tuned",
     "TunedModule",

@@ -23,16 +23,6 @@ def next_task(
     A task has ended when nothing new is found, when `patience` candidates in a row brought nothing,
     or when the best candidate left is expected to save less than `regret` of its best time.
     """
-    states = [
-        (
-            task.times,
-            task.weight,
-            task.default_seconds,
-            task.result_seconds,
-            task.expected_gain if regret else 1.0,
-            task.is_exhausted,
-        )
-        for task in tasks
-    ]
-    which = _core.next_task(states, NO_LIMIT if patience is None else patience, regret or 0.0)
+    weighted = [(task, task.weight) for task in tasks]
+    which = _core.next_task(weighted, NO_LIMIT if patience is None else patience, regret or 0.0)
     return None if which is None else tasks[which]

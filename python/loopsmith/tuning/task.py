@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 from .. import _core
-from .._core import Candidate, PrimFunc, Trial
+from .._core import Candidate, PrimFunc, SizedSearch, Trial
 from .measure.roofline import Limit
 from .measure.worker import Attempt, Check, Duel, Outcome, Request
 from .records.trial_log import TrialLog
@@ -60,43 +59,21 @@ class Task(_core.Task):
         trials: list[Trial] = []
         super().__init__(
             func,
-            search,
+            SizedSearch(search, log),
             Measurer(runner),
             trials.append,
             time.monotonic() if begun is None else begun,
-            [] if log is None else log.all(),
-            None if log is None else log.add,
         )
         self.func = func
         self.weight = weight
         self.trials = trials
         self.limit: Limit | None = None
         """What a call asks of this machine at least; None where that is not known."""
-        self._has_warned = False
 
     @property
     def limit_seconds(self) -> float:
         """What a call takes at least on this machine; 0 where that is not known."""
         return self.limit.seconds if self.limit else 0.0
-
-    def step(self, limit: int = 1, deadline: float = math.inf) -> int:
-        """Measure more candidates, as many as the runner takes at once; return how many.
-
-        When there is none, the task is exhausted.
-
-        Parameters
-        ----------
-        limit
-            How many at most.
-        deadline
-            What `time.monotonic` tells when it is too late for another one.
-        """
-        count = super().step(limit, deadline)
-        if self.keep_failure and not self._has_warned:
-            self._has_warned = True
-            text = f"tune: goes on without a record: {self.keep_failure}"
-            warnings.warn(text, RuntimeWarning, stacklevel=2)
-        return count
 
     def finish(
         self, options: dict[str, Any], was_interrupted: bool, finalists: int = FINALISTS
@@ -142,28 +119,32 @@ class Measurer:
     runner
         It may measure several candidates at once, by a method `run_all`; `parallelism` says how
         many. It may make candidates ready, by a method `prepare`; `batch` says how many at once.
+    repeat, cold_repeat
+        How often a candidate is measured in a duel, warm and cold.
     """
 
-    def __init__(self, runner: RunsCandidates) -> None:
+    def __init__(self, runner: RunsCandidates, repeat: int = 20, cold_repeat: int = 6) -> None:
         self._runner = runner
+        self._repeat = repeat
+        self._cold_repeat = cold_repeat
         self.parallelism: int = getattr(runner, "parallelism", 1)
         self.batch: int = getattr(runner, "batch", 1)
 
-    def measure(self, candidates: Sequence[Candidate], best: float) -> list[Outcome]:
+    def measure(self, candidates: Sequence[Candidate], point: int, best: float) -> list[Outcome]:
         """Check and measure candidates; one that takes longer than `best` may be measured once."""
-        return run_all(self._runner, [Attempt(each.scheduled, best) for each in candidates])
+        return run_all(self._runner, [Attempt(each.scheduled, best, point) for each in candidates])
 
-    def measure_reference(self) -> Outcome:
+    def measure_reference(self, point: int) -> Outcome:
         """Measure the default schedule."""
-        return self._runner.run(Attempt(None, math.inf))
+        return self._runner.run(Attempt(None, math.inf, point))
 
-    def duel(self, candidate: Candidate) -> Outcome:
+    def duel(self, candidate: Candidate, point: int) -> Outcome:
         """Measure a candidate beside the default schedule, in turns."""
-        return self._runner.run(Duel(candidate.scheduled))
+        return self._runner.run(Duel(candidate.scheduled, self._repeat, self._cold_repeat, point))
 
-    def check(self, candidate: Candidate) -> Outcome:
+    def check(self, candidate: Candidate, point: int) -> Outcome:
         """Compare results with those of the program without a schedule."""
-        return self._runner.run(Check(candidate.scheduled))
+        return self._runner.run(Check(candidate.scheduled, point))
 
     def prepare(self, candidates: Sequence[Candidate]) -> None:
         """Make candidates ready that are going to be measured."""

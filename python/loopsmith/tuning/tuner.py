@@ -6,10 +6,10 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import Any, NoReturn, Union
+from typing import Any, NoReturn
 
 from .. import _core
 from .._core import IRModule, PrimFunc, Schedule, Target, TeSchedule, Trace, WithDefault
@@ -24,10 +24,11 @@ from .model.model import AnalyticModel, Model
 from .records.machine import target_key
 from .records.records import Records, is_written, record_of, record_of_sizes
 from .records.trial_log import TrialLog
-from .results.progress import Display, display_of
+from .results.progress import display_of
 from .results.result import Tuned, TunedModule
+from .run_tasks import finished, run_tasks
 from .search.search import SEARCHES, Mutator, Search
-from .share import AnyTask, next_task
+from .share import AnyTask
 from .sizes.size_range import SizeSpec, is_ranged, sizes_of
 from .sizes.sized import TunedSizes
 from .sizes.tune_sizes import sizes_task
@@ -35,8 +36,7 @@ from .spaces.fixed_order import ordered
 from .spaces.generated import Rule
 from .spaces.space import Space, SpaceFunction
 from .task import RunsCandidates, Task
-
-Tunable = Union[PrimFunc, IRModule, Schedule, Trace, TeSchedule, Sequence[Any]]
+from .tunable import Tunable, require_ranges_fit, spaces_of
 
 
 @explained
@@ -190,15 +190,22 @@ def tune(
 
     if rules and (space is not None or isinstance(x, (Schedule, Trace, TeSchedule))):
         _fail_rules()
+    build_options = {"target": target_text, **options, "numerics": numerics}
+
+    def log_of(each: Space, drawn: Mapping[str, int] | None = None) -> TrialLog | None:
+        if store is None:
+            return None
+        return TrialLog(store, _core.search_key(each.func, key, each.name, dict(drawn or {})))
+
     begun = time.monotonic()
     with ExitStack() as stack:
         tasks: list[AnyTask] = []
-        spaces = _spaces(x, space, without_steps, numerics)
+        spaces = spaces_of(x, space, without_steps, numerics)
         _require_weights_fit(weights or {}, spaces)
         for name, each in spaces.items():
             reference = ordered(each.func) if numerics == "reproducible" else None
             if sizes is not None and is_ranged(sizes):
-                _require_ranges_fit(x, arguments)
+                require_ranges_fit(x, arguments)
                 points = _core.drawn_sizes(each.func, dict(sizes), seed)
                 whole = Job(each.func, target_text, options, [], memory, is_strict, reference)
                 tasks.append(
@@ -206,7 +213,8 @@ def tune(
                         each, points, whole,
                         lambda job: runner or stack.enter_context(Runner(job, timeout)),
                         lambda drawn, func=each.func: _arguments(func, drawn, seed),  # type: ignore[misc]
-                        ranking, mutator, strategy, seed, variants, begun,
+                        ranking, mutator, strategy, seed, partial(log_of, each), build_options,
+                        variants, begun,
                     )
                 )  # fmt: skip
                 continue
@@ -218,22 +226,18 @@ def tune(
             own = runner or stack.enter_context(Runner(job, timeout))
             weight = float((weights or {}).get(name, 1.0))
             proposing = strategy(each, seed, ranking, mutator, sizes_of(each.func, used))
-            log = None
-            if store is not None:
-                log = TrialLog(store, _core.search_key(each.func, key, each.name))
-            task = Task(each.func, proposing, own, weight, begun, log)
+            task = Task(each.func, proposing, own, weight, begun, log_of(each))
             if runner is None and target_text.startswith("llvm"):  # It is measured here.
                 task.limit = limit_of(*task.work, num_threads)
             tasks.append(task)
         deadline = None if seconds is None else begun + seconds
         shown = stack.enter_context(display_of(progress, trials, deadline))
-        was_interrupted = _search(tasks, trials, deadline, patience, regret, shown)
-        build_options = {"target": target_text, **options, "numerics": numerics}
+        was_interrupted = run_tasks(tasks, trials, deadline, patience, regret, shown)
         found: list[Any] = []
         failures: dict[str, str] = {}
         for each_task in tasks:
             try:
-                found.append(_finished(each_task, was_interrupted, build_options))
+                found.append(finished(each_task, was_interrupted, build_options))
             except UserError as error:  # Of other functions, nothing is lost.
                 failures[each_task.func.name] = str(error)
                 if len(failures) == len(tasks):
@@ -252,56 +256,6 @@ def tune(
         return TunedModule(x, tuned, build_options, failures)
     only: Tuned = next(iter(tuned.values()))
     return only
-
-
-def _spaces(
-    x: Any,
-    space: SpaceFunction | Trace | None,
-    without_steps: Callable[[PrimFunc], SpaceFunction],
-    numerics: Numerics,
-) -> dict[str, Space]:
-    """Return what is searched, by the names of the functions."""
-    if isinstance(x, IRModule):
-        if isinstance(space, Trace):
-            _fail_kind(x, "give a space that is a function, or tune the functions one by one")
-        named = {
-            name.name_hint: func.with_attr("global_symbol", name.name_hint)
-            for name, func in zip(x.names, x.functions)
-        }
-        if not named:
-            _fail_kind(x, "give it a function")
-        return {
-            name: Space(func, space or without_steps(func), numerics=numerics)
-            for name, func in named.items()
-        }
-    if isinstance(x, (list, tuple)):
-        from .. import te
-
-        x = te.create_prim_func(x)
-    start = None
-    if isinstance(x, TeSchedule):
-        x = x.to_tir()
-    if isinstance(x, (Schedule, Trace)):
-        trace = x.trace if isinstance(x, Schedule) else x
-        if trace.original is None:
-            _fail_kind(x, "take it from a schedule: sch.trace; or pass tune(func, space=trace)")
-        if len(trace.original.functions) != 1:
-            _fail_kind(x, "tune a schedule of one function")
-        start = trace if len(trace) else None
-        x = trace.original.functions[0]
-    if not isinstance(x, PrimFunc):
-        _fail_kind(
-            x,
-            "pass a PrimFunc, an IRModule, a Schedule, its trace or a list of tensors",
-        )
-    if isinstance(space, Trace):
-        if start is not None:
-            _fail_kind(x, "pass the function, and the trace as `space`")
-        return {x.name: Space(x, None, space, numerics=numerics)}
-    if space is not None and not callable(space):
-        _fail_kind(space, "pass a function sch -> None, or a trace, as `space`")
-    own = without_steps(x) if space is None and start is None else space
-    return {x.name: Space(x, own, start, numerics=numerics)}
 
 
 def _model_of(target: Target | str) -> Model | None:
@@ -354,60 +308,6 @@ def _require_weights_fit(weights: Mapping[str, float], functions: Iterable[str])
             )
 
 
-def _require_ranges_fit(x: Any, arguments: Sequence[Any] | None) -> None:
-    if isinstance(x, IRModule):
-        _fail_kind(x, "tune the functions one by one, each with the ranges of its sizes")
-    if arguments is not None:
-        _core.fail(
-            "UserError",
-            "ranges_have_random_arguments",
-            "tune: arguments are given, and ranges of sizes",
-            hint="leave out `arguments`: they have sizes of their own",
-        )
-
-
 def _arguments(func: PrimFunc, sizes: Mapping[str, Any] | None, seed: int) -> list[Any]:
     made = random_arguments(func, dict(sizes or {}), seed)
     return [value.numpy() if hasattr(value, "numpy") else value for value in made]
-
-
-def _search(
-    tasks: Sequence[AnyTask],
-    trials: int,
-    deadline: float | None,
-    patience: int | None,
-    regret: float | None,
-    shown: Display,
-) -> bool:
-    """Take steps of tasks until the trials or the time are used up; whether it was interrupted."""
-    # A tenth of the time is for the last measurements.
-    last = math.inf if deadline is None else deadline - 0.1 * (deadline - time.monotonic())
-    done = 0
-    try:
-        while done < trials:
-            task = next_task(tasks, patience, regret)
-            is_late = time.monotonic() >= last
-            if task is None or (is_late and task.trials):  # Each has one candidate at least.
-                break
-            done += task.step(trials - done, last)
-            shown.update(tasks)
-    except (KeyboardInterrupt, ConnectionError):  # The latter: of a remote runner.
-        return True
-    return False
-
-
-def _finished(task: Any, was_interrupted: bool, options: dict[str, Any]) -> Any:
-    """Return what a task has found; an interrupt leaves out the last measurements."""
-    try:
-        return task.finish(options, was_interrupted)
-    except (KeyboardInterrupt, ConnectionError):
-        return task.finish(options, was_interrupted=True, finalists=0)
-
-
-def _fail_kind(x: Any, hint: str) -> NoReturn:
-    _core.fail(
-        "TypeMismatch",
-        "program_can_be_tuned",
-        f"tune: a {type(x).__name__} cannot be tuned so",
-        hint=hint,
-    )

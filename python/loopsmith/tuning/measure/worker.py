@@ -9,7 +9,7 @@ import resource
 import struct
 import time
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Union
 
@@ -18,6 +18,7 @@ import numpy as np
 from ..._core import PrimFunc, Target, program_key
 from ...driver import build
 from ...errors import UserError
+from ..sizes.size_range import sizes_of, sizes_text
 from .in_time import ended_in_time
 from .workload import copies, difference
 
@@ -54,14 +55,18 @@ class Attempt:
 
     scheduled: PrimFunc | None
     best: float
+    point: int = 0
+    """Which of the sizes that were drawn its arguments have."""
 
 
 @dataclass(frozen=True)
 class Duel:
-    """A candidate to be measured side by side with the default schedule."""
+    """A candidate to be measured side by side with the default schedule, so often warm and cold."""
 
     scheduled: PrimFunc
     repeat: int = 20
+    cold_repeat: int = 6
+    point: int = 0
 
 
 @dataclass(frozen=True)
@@ -69,25 +74,7 @@ class Check:
     """A candidate whose results are to be compared with the program without a schedule."""
 
     scheduled: PrimFunc
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """A candidate to be measured with all arguments of a job, of one size after the other.
-
-    Attributes
-    ----------
-    scheduled
-        The candidate; None: the default schedule.
-    best
-        The best times so far, for each of the arguments.
-    repeat
-        How many samples are taken beside the default schedule, in turns; 0: it is not measured.
-    """
-
-    scheduled: PrimFunc | None
-    best: list[float]
-    repeat: int = 0
+    point: int = 0
 
 
 LENGTH = struct.Struct("<Q")
@@ -97,7 +84,7 @@ SAMPLE_SECONDS = 1e-3
 SLOWER = 1.5
 """A candidate that takes so many times what the quickest takes is measured once."""
 
-Request = Union[Attempt, Duel, Check, Sweep]
+Request = Union[Attempt, Duel, Check]
 
 
 @dataclass(frozen=True)
@@ -112,8 +99,6 @@ class Outcome:
         Of a duel: those of the default schedule, each beside one of `samples`.
     cold, default_cold
         Of a duel: seconds of calls whose data is in no cache.
-    sizes
-        Of a sweep: an outcome for each of the arguments.
     flops, bytes
         How many operations a call asks for, and how many bytes its tensors have.
     failure, detail
@@ -124,7 +109,6 @@ class Outcome:
     default_samples: list[float] = field(default_factory=list)
     cold: list[float] = field(default_factory=list)
     default_cold: list[float] = field(default_factory=list)
-    sizes: list[Outcome] = field(default_factory=list)
     failure: str | None = None
     detail: str = ""
     flops: float = 0.0
@@ -216,9 +200,15 @@ class Worker:
         self._ready: dict[str, Any] = {}
         self.cases = [Case(each, job.is_strict) for each in (job.arguments, *job.others)]
         if job.expected is None:
-            by_default = self._default()
+            by_default = self._default
             for case in self.cases:
-                case.expected = copies(case.results(by_default))
+                try:
+                    case.expected = copies(case.results(by_default))
+                except UserError as error:
+                    if not job.others:
+                        raise
+                    sizes = sizes_text(sizes_of(job.func, case.originals))
+                    raise UserError(f"with {sizes}: {error}") from None
         else:
             for case, expected in zip(self.cases, job.expected):
                 case.expected = expected
@@ -256,54 +246,41 @@ class Worker:
     def answer(self, request: Request) -> Outcome:
         """Carry out a request."""
         try:
-            module = self._default() if request.scheduled is None else self._of(request.scheduled)
+            module = self._default if request.scheduled is None else self._of(request.scheduled)
         except (UserError, MemoryError) as error:
             return Outcome(failure="compile error", detail=str(error))
         try:
+            case = self.cases[request.point]
             if isinstance(request, Duel):
-                repeat = request.repeat
-                return self.cases[0].duel(self._default(), module, repeat, repeat // 4 + 1)
+                return case.duel(self._default, module, request.repeat, request.cold_repeat)
             if isinstance(request, Check):
-                return self._check(module)
-            if isinstance(request, Sweep):
-                return self._sweep(module, request)
-            return self.cases[0].attempt(module, request.best)
+                wrong = case.difference(module, copies(case.results(self._plain)))
+                return Outcome(failure="wrong result", detail=wrong) if wrong else Outcome()
+            return case.attempt(module, request.best)
         except (UserError, MemoryError) as error:
             return Outcome(failure="run error", detail=str(error))
 
-    def _sweep(self, module: Any, request: Sweep) -> Outcome:
-        by_default = self._default() if request.repeat else None
-        found = []
-        for case, best in zip(self.cases, request.best):
-            outcome = case.attempt(module, best)
-            if outcome.failure:  # It is wrong for all.
-                return outcome
-            if by_default is not None:
-                outcome = case.duel(by_default, module, request.repeat, 0)
-            found.append(outcome)
-        return Outcome(sizes=found)
-
-    def _check(self, module: Any) -> Outcome:
+    @cached_property
+    def _plain(self) -> Any:
+        """The program without a schedule."""
         # A device takes no program as it is written.
         is_device = Target(self.job.target).kind in ("cuda", "opencl")
         target = "llvm -mcpu=native" if is_device else self.job.target
         func = self.job.reference or self.job.func
-        plain = build(func, target=target, **self.job.options, default_schedule=False)
-        for case in self.cases:
-            wrong = case.difference(module, copies(case.results(plain)))
-            if wrong:
-                return Outcome(failure="wrong result", detail=wrong)
-        return Outcome()
+        return build(func, target=target, **self.job.options, default_schedule=False)
 
+    @cached_property
     def _default(self) -> Any:
-        """Compile the program with the default schedule; with a numerics lock, without any."""
+        """The program with the default schedule; with a numerics lock, without any."""
         func = self.job.reference or self.job.func
         return self._built(func, default_schedule=not self.job.is_strict)
 
     def _of(self, func: PrimFunc) -> Any:
         """Return the candidate as it was made ready, or compile it."""
-        ready = self._ready.get(program_key(func))
-        return self._built(func) if ready is None else ready
+        key = program_key(func)
+        if key not in self._ready:
+            self._ready = {key: self._built(func)}  # Kept: it is measured with each size.
+        return self._ready[key]
 
     def _built(self, func: PrimFunc, **options: Any) -> Any:
         return build(func, target=self.job.target, **self.job.options, **options)

@@ -278,6 +278,6 @@ def record_of_sizes(best: TunedSizes, target: str) -> Record:
         trace=json.dumps({"variants": variants, "tree": json.loads(best.tree.as_json())}),
         seconds=sum(row.weight * row.seconds for row in best.rows) / total,
         default_seconds=sum(row.weight * row.default_seconds for row in best.rows) / total,
-        check="compared with the program without a schedule",
+        check=best.check,
         machine=_core.machine_name(),
     )

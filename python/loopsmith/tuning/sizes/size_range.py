@@ -17,6 +17,11 @@ def is_ranged(sizes: Mapping[str, SizeSpec] | None) -> bool:
     return any(not isinstance(spec, int) for spec in (sizes or {}).values())
 
 
+def sizes_text(sizes: Mapping[str, int]) -> str:
+    """Return what a line says of sizes: ``m=64, n=2``."""
+    return ", ".join(f"{name}={size}" for name, size in sizes.items())
+
+
 def sizes_of(func: PrimFunc, arguments: Sequence[Any]) -> dict[str, int]:
     """Return the symbolic sizes, and the whole numbers, that arguments have, by name."""
     found: dict[str, int] = {}

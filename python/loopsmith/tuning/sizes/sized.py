@@ -16,6 +16,7 @@ from ...timing import seconds_text
 from ..results.page import report_of_sizes, reported, written
 from ..results.plots import figure
 from ..results.result import Explanation, explanation
+from .size_range import sizes_text
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class TunedSizes:
         Which variant runs.
     rows
         What was measured, for each of the drawn sizes.
-    trials, refused, was_interrupted
+    trials, refused, check, was_interrupted
         As of `Tuned`; a trial's time is the mean over the sizes.
     """
 
@@ -42,6 +43,7 @@ class TunedSizes:
     rows: list[SizedRow]
     trials: list[Trial]
     refused: dict[str, int]
+    check: str
     was_interrupted: bool = False
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -104,7 +106,7 @@ class TunedSizes:
     def __str__(self) -> str:
         """Return the tree, and a line for each of the drawn sizes."""
         rows = [
-            f"  {', '.join(f'{name}={value}' for name, value in row.sizes.items())}: "
+            f"  {sizes_text(row.sizes)}: "
             f"{seconds_text(row.seconds)} by variant {row.variant}, "
             f"default {seconds_text(row.default_seconds)}, best {seconds_text(row.best_seconds)}"
             for row in self.rows
@@ -143,8 +145,7 @@ def function_of(
         What the schedules keep; variant 0 keeps it, too.
     """
     reference = _core.reference_of(func, Target(target), numerics)
-    made = _core.with_size_tree([reference, *map(_scheduled, schedules)], tree)
-    return made.with_attr("tir.is_scheduled", 1)
+    return _core.with_size_tree([reference, *map(_scheduled, schedules)], tree)
 
 
 def _scheduled(sch: Schedule) -> PrimFunc:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..._core import DrawnSizes
+from ..._core import DrawnSizes, SizedSearch
 from ..measure.worker import Job
 from ..model.model import Model
+from ..records.trial_log import TrialLog
 from ..search.search import Mutator, Search
 from ..spaces.space import Space
 from ..task import RunsCandidates
@@ -26,6 +27,8 @@ def sizes_task(
     mutator: Mutator | None,
     strategy: type[Search],
     seed: int,
+    log_of: Callable[[Mapping[str, int]], TrialLog | None],
+    options: Mapping[str, Any],
     variants: int,
     begun: float,
 ) -> SizesTask:
@@ -33,7 +36,9 @@ def sizes_task(
     first, *others = [arguments(point.sizes) for point in points]
     whole = replace(job, arguments=first, others=others)
     searches = [
-        strategy(space, seed + number, model, mutator, point.sizes)
+        SizedSearch(
+            strategy(space, seed + number, model, mutator, point.sizes), log_of(point.sizes), point
+        )
         for number, point in enumerate(points)
     ]
-    return SizesTask(space.func, points, searches, make_runner(whole), variants, begun)
+    return SizesTask(space.func, searches, make_runner(whole), options, variants, begun)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
+import shutil
 import subprocess
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,21 @@ def run(*command: str | Path, cwd: Path = ROOT, **variables: str) -> str:
     )
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}"
     return done.stdout
+
+
+def made_once(folder: Path, lock: Path, make: Callable[[Path], None]) -> Path:
+    """Return a folder that is made by the first process that asks; others wait for it.
+
+    Whoever names the same lock waits, too, for whatever folder.
+    """
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # Until the file is closed.
+        if not folder.exists():
+            part = folder.with_name(f"{folder.name}.part")
+            shutil.rmtree(part, ignore_errors=True)  # Of one that failed.
+            make(part)
+            part.rename(folder)
+    return folder
 
 
 @pytest.fixture

@@ -1,22 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
 """The wheel that `pip install .` builds, as others install it."""
 
+import os
 import re
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, run
+from conftest import ROOT, made_once, run
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the installed wheel."""
-    folder = tmp_path_factory.mktemp("site")
+    """Return a folder with the installed wheel, of all workers of a session."""
+    own = tmp_path_factory.getbasetemp()
+    common = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    (ROOT / "build").mkdir(exist_ok=True)
+    # All wheels are built in one folder, those of other sessions, too.
+    return made_once(common / "site", ROOT / "build" / "wheel.lock", install)
+
+
+def install(folder: Path) -> None:
+    """Install the wheel in a folder."""
     # With the tools of this environment and the compiler of `make build`: offline and cached.
     run(sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-deps",
         "--target", folder, ROOT, CC="cc", CXX="c++")  # fmt: skip
-    return folder
+
+
+def test_what_two_workers_need_is_made_once(tmp_path: Path):
+    made = []
+
+    def make(folder: Path) -> None:
+        made.append(folder)
+        folder.mkdir()
+        time.sleep(0.2)
+        if len(made) == 1:
+            raise OSError("the disk is full")
+        (folder / "ready").touch()
+
+    def ask(_: int) -> bool:
+        return (made_once(tmp_path / "site", tmp_path / "lock", make) / "ready").exists()
+
+    with pytest.raises(OSError, match="the disk is full"):
+        ask(0)
+    with ThreadPoolExecutor(2) as workers:  # Each opens the lock for itself, as processes do.
+        assert list(workers.map(ask, range(2))) == [True, True]
+    assert len(made) == 2
 
 
 def run_python(site: Path, program: str) -> str:

@@ -12,12 +12,13 @@ from conftest import run
 from test_tuning import Clock, matmul, shorter_is_quicker
 
 import loopsmith as ls
-from loopsmith import tir
+from loopsmith import te, tir, tuning
 
 PROGRAM = r"""
 #include <loopsmith/loopsmith.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 namespace ls = loopsmith;
 using namespace ls::te;
@@ -31,12 +32,28 @@ int main(int, char** arguments) {
     return std::vector{static_cast<double>(ls::script(func).size())};
   };
   options.on_trial = [](const ls::tune::Trial& trial) { std::puts(trial.trace.c_str()); };
-  if (std::string_view(arguments[2]) == "columns") {
+  if (std::string_view(arguments[2]) != "own") {
     options.space = [](ls::tir::Schedule& sch) {
       auto factor = sch.sample_categorical({2, 4, 8, 16}, {0.25, 0.25, 0.25, 0.25});
       sch.split(sch.get_loops("C")[1], {ls::infer, factor});
     };
     options.space_name = "test_tuning_cpp.columns";
+  }
+  if (std::string_view(arguments[2]) == "sizes") {
+    Expr rows = size_var("rows");
+    Tensor X = placeholder({rows, 64}, ls::f32, "X");
+    Tensor Y = compute({rows, 64}, [&](Expr i, Expr j) { return X(i, j) * 2; }, "C");
+    options.trials = std::atoi(arguments[3]);
+    options.seed = 7;
+    options.runner = [](const ls::Ptr<ls::PrimFunc>& func) {
+      const std::string text = ls::script(func);
+      const char* quick = text.find("T.grid(1000, ") != text.npos ? ", 4, 16)" : ", 8, 8)";
+      return std::vector{text.find(quick) != text.npos ? 1.0 : 2.0};
+    };
+    const auto best = ls::tune::search_sizes(
+        create_prim_func({X, Y}), {{"rows", ls::tune::SizeWeights{{1, 1}, {1000, 1}}}}, options);
+    std::printf("%s\n%g\n", best.tree.as_json().c_str(), best.speedup());
+    return 0;
   }
   ls::tune::search(create_prim_func({A, B, C}), options);
 }
@@ -86,3 +103,49 @@ def test_spaces_of_ones_own_are_known_by_their_names(program: Path, tmp_path: Pa
     assert len(set(found)) == len(found) == 4
     rest = ls.tune(matmul(), space=columns, records=store, runner=Clock(shorter_is_quicker))
     assert not rest.trials and rest.is_exhausted and "0 candidates" in str(rest)
+
+
+def decisions(traces: list[str]) -> list[Any]:
+    """What samples decided; C++ tells steps in other words, as it names no function."""
+    return [json.loads(trace)[1] for trace in traces]
+
+
+def doubled_rows() -> Any:
+    """Y = 2 * X with a symbolic number of rows, as the program has it."""
+    rows = te.size_var("rows")
+    x = te.placeholder((rows, 64), name="X")
+    return te.create_prim_func([x, te.compute((rows, 64), lambda i, j: x[i, j] * 2.0, name="C")])
+
+
+class RowsClock:
+    """To which parts of 16 columns are quick for 1000 rows, of 8 for one; as in the program."""
+
+    def run(self, request: Any) -> tuning.Outcome:
+        if isinstance(request, tuning.Check):
+            return tuning.Outcome()
+        script = "" if request.scheduled is None else request.scheduled.script()
+        quick = ", 4, 16)" if request.point else ", 8, 8)"
+        return tuning.Outcome([1.0 if quick in script else 2.0], [2.0])
+
+
+def test_searches_over_sizes_of_cpp_and_python_are_one(program: Path, tmp_path: Path):
+    options: Any = {
+        "space": columns,
+        "sizes": {"rows": {1: 1.0, 1000: 1.0}},
+        "seed": 7,
+        "runner": RowsClock(),
+    }
+    *traces, tree, speedup = run(program, tmp_path / "cpp.db", "sizes", "40").splitlines()
+    best = ls.tune(doubled_rows(), records=tmp_path / "python.db", **options)
+    assert len(traces) == 4 and decisions(measured(best)) == decisions(traces)
+    assert json.loads(best.tree.as_json()) == json.loads(tree)
+    assert best.speedup == float(speedup) == 2.0
+    # Begun in Python, it goes on in C++; and the other way around.
+    both = tmp_path / "both.db"
+    first = ls.tune(doubled_rows(), records=both, trials=1, **options)
+    *traces, _, _ = run(program, both, "sizes", "2").splitlines()
+    rest = ls.tune(doubled_rows(), records=both, **options)
+    found = decisions([*measured(first), *traces, *measured(rest)])
+    assert [len(first.trials), len(traces), len(rest.trials)] == [1, 2, 1]
+    assert len({*map(str, found)}) == 4, "a candidate was measured twice"
+    assert rest.speedup == 2.0

@@ -12,7 +12,7 @@
 namespace loopsmith::tune {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double not_measured = std::numeric_limits<double>::infinity();
 
 /// Whether a candidate failed with one size, which may be the only one with which it does.
 bool is_of_size(const Outcome& outcome) {
@@ -25,7 +25,7 @@ Exploration::Exploration(Ptr<PrimFunc> func, TaskParts parts, std::size_t max_fo
     : func_(std::move(func)),
       parts_(std::move(parts)),
       max_found_(max_found),
-      best_times_(parts_.searches.size(), infinity),
+      best_times_(parts_.searches.size(), not_measured),
       are_exhausted_(parts_.searches.size()) {
   std::vector<Search*> searches;
   std::vector<std::vector<LoggedTrial>> earlier;
@@ -105,7 +105,7 @@ void Exploration::measure(const std::vector<Candidate>& group) {
 
 void Exploration::take(const Candidate& candidate, const SizeTimes& times, Outcome last) {
   const bool is_measured = last.failure.empty();
-  const double seconds = is_measured ? mean(times) : infinity;
+  const double seconds = is_measured ? mean(times) : not_measured;
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - parts_.begun;
   if (!is_measured && first_failure_.empty()) {
     first_failure_ = failure_text(last.failure, last.detail);

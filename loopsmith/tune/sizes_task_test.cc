@@ -117,7 +117,7 @@ TEST(SizesTask, compiles_within_a_limit) {
   SearchOptions hurried = options;
   hurried.trial_seconds = 1e-9;
   const CandidateRunner late(rows_by_columns(), {{{{"m", 1}}}, {{{"m", 64}}}}, hurried);
-  const Ptr<PrimFunc> func = runner.reference();
+  const Ptr<PrimFunc>& func = runner.reference();
   const Measurer measurer = measurer_of(late, 1, 0);
   for (const std::size_t point : {0U, 1U}) {
     const Outcome outcome = measurer.measure({{.func = func, .program = "it"}}, point, 1).front();

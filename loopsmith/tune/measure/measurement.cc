@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -183,7 +184,9 @@ std::optional<std::string> read_all(int pipe, double seconds) {
   for (;;) {
     const auto left = std::chrono::duration<double, std::milli>(end - Clock::now()).count();
     pollfd waiting{.fd = pipe, .events = POLLIN, .revents = 0};
-    if (left <= 0 || ::poll(&waiting, 1, static_cast<int>(std::ceil(left))) == 0) return {};
+    const int ready = left <= 0 ? 0 : ::poll(&waiting, 1, static_cast<int>(std::ceil(left)));
+    if (ready < 0 && errno == EINTR) continue;  // By a signal: the limit holds after it, too.
+    if (ready == 0) return {};
     char buffer[4096];
     const ssize_t count = ::read(pipe, buffer, sizeof buffer);
     if (count <= 0) return message;

@@ -12,6 +12,7 @@
 #include "loopsmith/support/error.h"
 #include "loopsmith/te_schedule/to_tir.h"
 #include "loopsmith/tune/function_task.h"
+#include "loopsmith/tune/interrupt.h"
 #include "loopsmith/tune/records/records.h"
 #include "loopsmith/tune/search/limits.h"
 #include "loopsmith/tune/spaces/own_space.h"
@@ -111,7 +112,8 @@ void run(std::vector<AnyTask>& tasks, const std::vector<double>& weights,
   const auto elapsed = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
-  const HasTime has_time = [&] { return elapsed() < options.seconds; };
+  const InterruptWatch interrupt(options.ends_at_interrupt);
+  const HasTime has_time = [&] { return elapsed() < options.seconds && !interrupt.has_come(); };
   ProgressLines lines;
   const auto wanted = static_cast<std::size_t>(options.trials);
   for (std::size_t done = 0; done < wanted;) {
@@ -120,7 +122,7 @@ void run(std::vector<AnyTask>& tasks, const std::vector<double>& weights,
       states.push_back(tasks[i].exploration().state(weights[i]));
     }
     const auto next = next_task(states, options.patience, options.regret);
-    if (!next) break;
+    if (!next || interrupt.has_come()) break;
     const bool has_trials = states[*next].times.count() > 0;  // Each task has one at least.
     if (has_trials && !has_time()) break;
     done += tasks[*next].exploration().step(std::min(Search::batch_size, wanted - done), has_time);

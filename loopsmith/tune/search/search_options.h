@@ -89,6 +89,9 @@ struct SearchOptions {
   /// in the same space, here or in Python, goes on with the trials.
   std::string records = {};
   std::function<void(const Trial&)> on_trial = {};  ///< Called after each one.
+  /// Whether SIGINT (Ctrl-C) ends the search with the best so far; else it is left to the program.
+  /// Meanwhile its handler is another one. While the best are measured again, it is back.
+  bool ends_at_interrupt = false;
   /// Whether lines on the standard error tell how far it is.
   bool progress = false;
 };

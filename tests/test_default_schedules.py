@@ -47,6 +47,34 @@ def test_the_trace_is_python_that_makes_the_same_program():
     ls.assert_structural_equal(replayed(sch, func).mod, sch.mod)
 
 
+@pytest.mark.parametrize(
+    "init, update",
+    [
+        ("if v > 3: C[v, 0] = 1.0", "C[v, 0] = C[v, 0] + A[v, vk]"),
+        ("C[7 - v, 0] = 1.0", "C[v, 0] = C[v, 0] + A[v, vk]"),
+        ("C[v, 0] = 1.0", "C[v, 0] = C[v, 0] + A[v, vk]; D[v, 0] = D[v, 0] + A[v, vk]"),
+        ("for j in range(2): C[v, j] = 1.0", "for j in range(4): C[v, j] = C[v, j] + A[v, vk]"),
+    ],
+)
+def test_what_an_init_leaves_is_summed_up_from_what_was_there(init: str, update: str):
+    func = ls.from_source(f"""
+@T.prim_func
+def sums(A: T.Buffer((8, 4)), C: T.Buffer((8, 4)), D: T.Buffer((8, 4))):
+    for i, k in T.grid(8, 4):
+        with T.block("C"):
+            v, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                {init}
+            {update}
+""")
+    arrays = [np.random.rand(8, 4).astype("float32") for _ in range(3)]
+    plain, scheduled = ([a.copy() for a in arrays] for _ in range(2))
+    ls.build(func, default_schedule=False)(*plain)
+    ls.build(func)(*scheduled)
+    for wanted, found in zip(plain, scheduled):
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
 def test_the_default_schedule_may_be_continued():
     func = scaled(64, 1000)
     sch = ls.default_schedule(func)

@@ -5,6 +5,7 @@
 #include <ranges>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/arith/reduction_start.h"
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/block_span.h"
 #include "loopsmith/ir/operators.h"
@@ -100,7 +101,7 @@ std::optional<Nest> nest_of(const BlockRealize& realize, std::vector<LoopOver> l
   const Block& block = *realize.block;
   if (!is_const_int(realize.predicate, 1) || !block.alloc_buffers.empty() ||
       !block.match_buffers.empty() || !block.annotations.empty() || !is_plain(block.body) ||
-      (block.init && !is_plain(block.init))) {
+      (block.init && (!is_plain(block.init) || !arith::init_starts_all(block)))) {
     return std::nullopt;
   }
   Nest nest{.name = block.name_hint,

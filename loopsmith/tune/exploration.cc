@@ -28,9 +28,8 @@ Exploration::Exploration(Ptr<PrimFunc> func, TaskParts parts, std::size_t max_fo
       best_times_(parts_.searches.size(), not_measured),
       are_exhausted_(parts_.searches.size()) {
   std::vector<Search*> searches;
-  std::vector<std::vector<LoggedTrial>> earlier;
   for (std::size_t i = 0; i < parts_.searches.size(); ++i) {
-    SizedSearch& own = parts_.searches[i];
+    const SizedSearch& own = parts_.searches[i];
     Outcome outcome = parts_.measurer.measure_reference(i);
     default_times_.push_back(time_of(outcome));
     require(own.point.sizes.empty() || outcome.failure.empty(), "default_schedule_runs",
@@ -39,8 +38,9 @@ Exploration::Exploration(Ptr<PrimFunc> func, TaskParts parts, std::size_t max_fo
             sizes_text(own.point.sizes), failure_text(outcome.failure, outcome.detail));
     if (i == 0) reference_ = std::move(outcome);
     searches.push_back(own.search.get());
-    earlier.push_back(std::exchange(own.earlier, {}));
   }
+  auto earlier = std::exchange(parts_.earlier, {});
+  earlier.resize(searches.size());
   for (Timed& each : resume(searches, earlier, max_found_)) rank(std::move(each));
 }
 
@@ -129,17 +129,17 @@ void Exploration::take(const Candidate& candidate, const SizeTimes& times, Outco
 }
 
 void Exploration::keep(const Candidate& candidate, const SizeTimes& times, bool is_measured) {
+  if (!parts_.keep) return;
+  std::vector<LoggedTrial> trials;
+  for (const double seconds : times) {
+    trials.push_back({candidate.program, candidate.trace.as_json(), seconds});
+  }
+  if (!is_measured) trials.back().seconds.reset();
   try {
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      if (!parts_.searches[i].keep) continue;
-      const bool has_failed = !is_measured && i + 1 == times.size();
-      parts_.searches[i].keep({.program = candidate.program,
-                               .trace = candidate.trace.as_json(),
-                               .seconds = has_failed ? std::nullopt : std::optional(times[i])});
-    }
+    parts_.keep(trials);
   } catch (const UserError& error) {  // The search is worth more than its record.
     keep_failure_ = error.what();
-    for (SizedSearch& each : parts_.searches) each.keep = {};
+    parts_.keep = {};
   }
 }
 

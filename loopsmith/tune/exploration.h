@@ -24,16 +24,19 @@ using HasTime = std::function<bool()>;
 /// The search for one of the sizes that arguments have.
 struct SizedSearch {
   std::shared_ptr<Search> search;
-  Search::NextCandidates next;                        ///< What makes the search's batches.
-  DrawnSizes point = {};                              ///< No sizes: arguments are always the same.
-  std::vector<LoggedTrial> earlier = {};              ///< Of searches that this one goes on with.
-  std::function<void(const LoggedTrial&)> keep = {};  ///< Keeps a trial for searches to come.
+  Search::NextCandidates next;  ///< What makes the search's batches.
+  DrawnSizes point = {};        ///< No sizes: arguments are always the same.
 };
+
+/// Keeps the trials of a candidate for searches to come, of each search or of the first ones.
+using KeepTrials = std::function<void(const std::vector<LoggedTrial>&)>;
 
 /// What a task is made of.
 struct TaskParts {
   Measurer measurer;
-  std::vector<SizedSearch> searches;                ///< In the order of the measurer's points.
+  std::vector<SizedSearch> searches;                   ///< In the order of the measurer's points.
+  std::vector<std::vector<LoggedTrial>> earlier = {};  ///< Of each search, those it goes on with.
+  KeepTrials keep = {};
   std::function<void(const Tried&)> on_trial = {};  ///< Told of each candidate.
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
 };

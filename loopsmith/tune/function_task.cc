@@ -47,6 +47,7 @@ TaskParts FunctionParts::parts(const Space& space, const LogOf& log, int warm, i
                        .elapsed = tried.elapsed});
     if (tell) tell(trials->back());
   };
+  std::vector<Sizes> kept;
   const std::vector<DrawnSizes> only(1);
   for (const DrawnSizes& point : points_.empty() ? only : points_) {
     const Sizes sizes = points_.empty() ? sizes_of(*func_, options_.arguments) : point.sizes;
@@ -55,10 +56,11 @@ TaskParts FunctionParts::parts(const Space& space, const LogOf& log, int warm, i
     own.search = search_in(space, func_, sizes, seed, options_);
     own.next = candidates_by(options_.strategy);
     own.point = point;
-    auto kept = log(point.sizes);
-    if (!kept) continue;
-    own.earlier = kept->all();
-    own.keep = [kept = *std::move(kept)](const LoggedTrial& trial) { kept.add(trial); };
+    kept.push_back(point.sizes);
+  }
+  if (auto trials = log(kept)) {
+    made.earlier = trials->all();
+    made.keep = [own = *std::move(trials)](const std::vector<LoggedTrial>& some) { own.add(some); };
   }
   return made;
 }

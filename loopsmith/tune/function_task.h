@@ -18,8 +18,8 @@ namespace loopsmith::tune {
 std::shared_ptr<Search> search_in(const Space& space, const Ptr<PrimFunc>& func, const Sizes& sizes,
                                   std::uint64_t seed, const SearchOptions& options);
 
-/// The log of the search with some sizes, which goes on with its trials; none: they are not kept.
-using LogOf = std::function<std::optional<TrialLog>(const Sizes&)>;
+/// The log of the searches with some sizes, which go on with its trials; none: they are not kept.
+using LogOf = std::function<std::optional<TrialLog>(const std::vector<Sizes>&)>;
 
 /// What a task of C++ works with: candidates are compiled in this process.
 class FunctionParts {

@@ -36,14 +36,16 @@ Measurer by_length() {
           .check = [](const Candidate&, std::size_t) { return Outcome(); }};
 }
 
-Task task_of(Measurer measurer, std::function<void(const LoggedTrial&)> keep = {},
+Task task_of(Measurer measurer, KeepTrials keep = {},
              std::function<void(const Tried&)> on_trial = {}) {
   const Space space = own_space(product(), Target("llvm"), {}, Numerics::free);
-  TaskParts parts{.measurer = std::move(measurer), .searches = {}, .on_trial = std::move(on_trial)};
+  TaskParts parts{.measurer = std::move(measurer),
+                  .searches = {},
+                  .keep = std::move(keep),
+                  .on_trial = std::move(on_trial)};
   parts.searches.resize(1);
   parts.searches.front().search = std::make_shared<Search>(product(), space, 1, SearchParts{});
   parts.searches.front().next = at_random;
-  parts.searches.front().keep = std::move(keep);
   return {product(), std::move(parts)};
 }
 
@@ -156,7 +158,7 @@ TEST(Task, needs_an_outcome_for_each_candidate) {
 
 TEST(Task, goes_on_where_trials_cannot_be_kept) {
   int asked = 0;
-  Task task = task_of(by_length(), [&](const LoggedTrial&) {
+  Task task = task_of(by_length(), [&](const std::vector<LoggedTrial>&) {
     ++asked;
     fail(ErrorKind::format, "records_can_be_used", hint(""), {}, "full");
   });

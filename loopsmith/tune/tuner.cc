@@ -155,9 +155,12 @@ std::string target_key_of(const SearchOptions& options) {
 /// What a search for a function keeps: it goes on with the trials of those in the same space.
 LogOf log_of(const Ptr<PrimFunc>& func, const Space& space, const std::optional<Records>& records,
              const SearchOptions& options) {
-  return [=, key = target_key_of(options)](const Sizes& sizes) -> std::optional<TrialLog> {
+  return [=, key = target_key_of(options)](
+             const std::vector<Sizes>& sizes) -> std::optional<TrialLog> {
     if (!records || space.name.empty()) return {};
-    return TrialLog(*records, search_key(func, key, space.name, sizes));
+    std::vector<std::string> searches;
+    for (const Sizes& each : sizes) searches.push_back(search_key(func, key, space.name, each));
+    return TrialLog(*records, std::move(searches));
   };
 }
 

@@ -84,28 +84,28 @@ tune::Measurer measurer_of(nb::object object) {
   return made;
 }
 
-/// A search of Python, which goes on with the trials of a log, an object with the methods `all` and
-/// `add`, and adds its own.
-void make_sized_search(tune::SizedSearch* self, nb::object search, const nb::object& log,
+/// A search of Python.
+void make_sized_search(tune::SizedSearch* self, nb::object search,
                        const std::optional<tune::DrawnSizes>& point) {
   auto* own = nb::inst_ptr<tune::Search>(search);
   tune::SizedSearch made{.search = {}, .next = next_candidates_of(search)};
   made.search = std::shared_ptr<tune::Search>(held(std::move(search)), own);
   if (point) made.point = *point;
-  if (!log.is_none()) {
-    made.earlier = nb::cast<std::vector<tune::LoggedTrial>>(log.attr("all")());
-    made.keep = [add = held(log.attr("add"))](const tune::LoggedTrial& trial) {
-      in_python([&] { (*add)(trial); });
-    };
-  }
   new (self) tune::SizedSearch(std::move(made));
 }
 
-tune::TaskParts parts_of(std::vector<tune::SizedSearch> searches, nb::object measurer,
-                         nb::object on_trial, double begun) {
+/// Searches go on with the trials of a log, an object with the methods `all` and `add`, or None.
+tune::TaskParts parts_of(std::vector<tune::SizedSearch> searches, const nb::object& log,
+                         nb::object measurer, nb::object on_trial, double begun) {
   tune::TaskParts parts{.measurer = measurer_of(std::move(measurer)),
                         .searches = std::move(searches),
                         .begun = time_point_of(begun)};
+  if (!log.is_none()) {
+    parts.earlier = nb::cast<std::vector<std::vector<tune::LoggedTrial>>>(log.attr("all")());
+    parts.keep = [add = held(log.attr("add"))](const std::vector<tune::LoggedTrial>& trials) {
+      in_python([&] { (*add)(trials); });
+    };
+  }
   parts.on_trial = [tell = held(std::move(on_trial))](const tune::Tried& tried) {
     in_python([&] { (*tell)(tried); });
   };
@@ -113,17 +113,17 @@ tune::TaskParts parts_of(std::vector<tune::SizedSearch> searches, nb::object mea
 }
 
 void make_task(tune::Task* self, const Ptr<PrimFunc>& func, const tune::SizedSearch& search,
-               nb::object measurer, nb::object on_trial, double begun) {
-  auto parts = parts_of({search}, std::move(measurer), std::move(on_trial), begun);
+               const nb::object& log, nb::object measurer, nb::object on_trial, double begun) {
+  auto parts = parts_of({search}, log, std::move(measurer), std::move(on_trial), begun);
   const Unlocked unlocked;
   new (self) tune::Task(func, std::move(parts));
 }
 
 void make_sizes_task(tune::SizesTask* self, const Ptr<PrimFunc>& func,
                      const Ptr<PrimFunc>& reference, std::size_t max_variants,
-                     std::vector<tune::SizedSearch> searches, nb::object measurer,
-                     nb::object on_trial, double begun) {
-  auto parts = parts_of(std::move(searches), std::move(measurer), std::move(on_trial), begun);
+                     std::vector<tune::SizedSearch> searches, const nb::object& log,
+                     nb::object measurer, nb::object on_trial, double begun) {
+  auto parts = parts_of(std::move(searches), log, std::move(measurer), std::move(on_trial), begun);
   const Unlocked unlocked;
   new (self) tune::SizesTask(func, reference, max_variants, std::move(parts));
 }
@@ -200,12 +200,9 @@ void bind_trials(nb::module_& m) {
 void bind_exploration(nb::module_& m) {
   nb::class_<tune::SizedSearch>(m, "SizedSearch",
                                 "The search for one of the sizes that were drawn; None: arguments "
-                                "are always the same.\n\nIt goes on with the trials of a log, "
-                                "which gets its own.")
-      .def("__init__", make_sized_search, nb::arg("search"), nb::arg("log").none(),
-           nb::arg("point").none() = nb::none(),
-           nb::sig("def __init__(self, search: Search, log: typing.Any, point: DrawnSizes | None "
-                   "= None) -> None"));
+                                "are always the same.")
+      .def("__init__", make_sized_search, nb::arg("search"), nb::arg("point").none() = nb::none(),
+           nb::sig("def __init__(self, search: Search, point: DrawnSizes | None = None) -> None"));
   nb::class_<tune::Exploration>(m, "Exploration",
                                 "Measures candidates of a function, of a search for each size.")
       .def("step", step, nb::arg("limit"), nb::arg("deadline"),
@@ -240,12 +237,14 @@ void bind_tasks(nb::module_& m) {
   nb::class_<tune::Task, tune::Exploration>(
       m, "Task",
       "The search for a schedule of one function, step by step.\n\n"
+      "It goes on with the trials of `log`, an object with the methods `all` and `add`, or None;\n"
       "`measurer` has the methods `measure`, `measure_reference`, `duel`, `check` and `prepare`;\n"
       "`on_trial` is told of each candidate.")
-      .def("__init__", make_task, nb::arg("func"), nb::arg("search"), nb::arg("measurer"),
-           nb::arg("on_trial"), nb::arg("begun"),
-           nb::sig("def __init__(self, func: PrimFunc, search: SizedSearch, measurer: typing.Any, "
-                   "on_trial: typing.Callable[[Trial], typing.Any], begun: float) -> None"))
+      .def("__init__", make_task, nb::arg("func"), nb::arg("search"), nb::arg("log").none(),
+           nb::arg("measurer"), nb::arg("on_trial"), nb::arg("begun"),
+           nb::sig("def __init__(self, func: PrimFunc, search: SizedSearch, log: typing.Any, "
+                   "measurer: typing.Any, on_trial: typing.Callable[[Trial], typing.Any], begun: "
+                   "float) -> None"))
       .def(
           "best", &tune::Task::best, nb::arg("finalists"), nb::call_guard<Unlocked>(),
           "Return the quickest of so many, measured beside the default schedule and checked; with "
@@ -255,10 +254,10 @@ void bind_tasks(nb::module_& m) {
       "The search for schedules of one function whose sizes vary, step by step.\n\n"
       "`reference` is variant 0; at most so many variants are beside it. The rest is as in `Task`.")
       .def("__init__", make_sizes_task, nb::arg("func"), nb::arg("reference"),
-           nb::arg("max_variants"), nb::arg("searches"), nb::arg("measurer"), nb::arg("on_trial"),
-           nb::arg("begun"),
+           nb::arg("max_variants"), nb::arg("searches"), nb::arg("log").none(), nb::arg("measurer"),
+           nb::arg("on_trial"), nb::arg("begun"),
            nb::sig("def __init__(self, func: PrimFunc, reference: PrimFunc, max_variants: int, "
-                   "searches: list[SizedSearch], measurer: typing.Any, on_trial: "
+                   "searches: list[SizedSearch], log: typing.Any, measurer: typing.Any, on_trial: "
                    "typing.Callable[[Trial], typing.Any], begun: float) -> None"))
       .def(
           "best", best_of_sizes, nb::arg("is_measured_again"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/tune/records/trial_log.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -66,31 +66,38 @@ std::string search_key(const Ptr<PrimFunc>& func, const std::string& target,
   return sizes.empty() ? key : fmt::format("{} {}", std::move(key), sizes_text(sizes));
 }
 
-TrialLog::TrialLog(const Records& records, std::string search)
-    : path_(records.path()), search_(std::move(search)) {}
+TrialLog::TrialLog(const Records& records, std::vector<std::string> searches)
+    : path_(records.path()), searches_(std::move(searches)) {}
 
-void TrialLog::add(const LoggedTrial& trial) const {
+void TrialLog::add(const std::vector<LoggedTrial>& trials) const {
   const Connection file(path_);
-  Query row =
-      file.prepare("INSERT INTO trials (search, program, trace, seconds) VALUES (?, ?, ?, ?)");
-  row.bind(search_);
-  row.bind(trial.program);
-  row.bind(trial.trace);
-  row.bind(trial.seconds);
-  row.step();
+  const std::vector<std::string> marks(trials.size(), "(?, ?, ?, ?)");
+  // One statement, so that it is one transaction.
+  Query rows = file.prepare(fmt::format(
+      "INSERT INTO trials (search, program, trace, seconds) VALUES {}", fmt::join(marks, ", ")));
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    rows.bind(searches_[i]);
+    rows.bind(trials[i].program);
+    rows.bind(trials[i].trace);
+    rows.bind(trials[i].seconds);
+  }
+  rows.step();
 }
 
-std::vector<LoggedTrial> TrialLog::all() const {
+std::vector<std::vector<LoggedTrial>> TrialLog::all() const {
   const Connection file(path_);
-  Query rows =
-      file.prepare("SELECT program, trace, seconds FROM trials WHERE search = ? ORDER BY id");
-  rows.bind(search_);
-  std::vector<LoggedTrial> found;
-  while (rows.step()) {
-    LoggedTrial& trial = found.emplace_back();
-    trial.program = rows.text(0);
-    trial.trace = rows.text(1);
-    if (!rows.is_null(2)) trial.seconds = rows.number(2);
+  std::vector<std::vector<LoggedTrial>> found;
+  for (const std::string& search : searches_) {
+    std::vector<LoggedTrial>& own = found.emplace_back();
+    Query rows =
+        file.prepare("SELECT program, trace, seconds FROM trials WHERE search = ? ORDER BY id");
+    rows.bind(search);
+    while (rows.step()) {
+      LoggedTrial& trial = own.emplace_back();
+      trial.program = rows.text(0);
+      trial.trace = rows.text(1);
+      if (!rows.is_null(2)) trial.seconds = rows.number(2);
+    }
   }
   return found;
 }

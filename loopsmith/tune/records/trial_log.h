@@ -24,19 +24,20 @@ struct LoggedTrial {
 std::string search_key(const Ptr<PrimFunc>& func, const std::string& target,
                        const std::string& space, const Sizes& sizes = {});
 
-/// The trials of the searches with a key, in a file of records.
+/// The trials of a search, or of those for each of some sizes, by their keys, in a file of records.
 class TrialLog {
  public:
-  TrialLog(const Records& records, std::string search);
+  TrialLog(const Records& records, std::vector<std::string> searches);
 
-  /// Writes a trial. When this returns, it is on the disk.
-  void add(const LoggedTrial& trial) const;
-  /// The trials, the oldest first.
-  std::vector<LoggedTrial> all() const;
+  /// Writes the trials of one candidate, of each search or of the first ones: all of them or none.
+  /// When this returns, they are on the disk.
+  void add(const std::vector<LoggedTrial>& trials) const;
+  /// The trials of each search, the oldest first.
+  std::vector<std::vector<LoggedTrial>> all() const;
 
  private:
   std::string path_;
-  std::string search_;
+  std::vector<std::string> searches_;
 };
 
 /// A candidate, and what a call took with each of some sizes.

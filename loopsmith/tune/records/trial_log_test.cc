@@ -9,6 +9,8 @@
 #include "loopsmith/driver/release.h"
 #include "loopsmith/ir/script_text.h"
 #include "loopsmith/schedule/primitives.h"
+#include "loopsmith/support/testing/refusal.h"
+#include "loopsmith/tune/records/database.h"
 #include "loopsmith/tune/search/strategies.h"
 #include "loopsmith/tune/spaces/own_space.h"
 #include "loopsmith/tune/testing/product.h"
@@ -18,6 +20,7 @@
 namespace loopsmith::tune {
 namespace {
 
+using ::loopsmith::testing::refusal;
 using testing::product;
 using testing::TemporaryFile;
 
@@ -41,17 +44,38 @@ std::set<std::string> trials_of(const Best& best) {
 TEST(TrialLog, keeps_what_it_is_given) {
   const TemporaryFile file;
   const Records records(file.path());
-  const TrialLog log(records, "one"), other(records, "two");
-  log.add({.program = "a", .trace = "[[], []]", .seconds = 0.5});
-  log.add({.program = "b", .trace = "[[], []]", .seconds = std::nullopt});
-  other.add({.program = "c", .trace = "[[], []]", .seconds = 1.0});
-  const std::vector<LoggedTrial> all = log.all();
+  const TrialLog log(records, {"one", "two"}), other(records, {"three"});
+  const LoggedTrial quick{"a", "[[], []]", 0.5}, slow{"a", "[[], []]", 2.0};
+  log.add({quick, slow});
+  log.add({{"b", "[[]]", std::nullopt}});  // It failed with the first size.
+  other.add({{"c", "[[], []]", 1.0}});
+  const std::vector<std::vector<LoggedTrial>> all = log.all();
   ASSERT_EQ(all.size(), 2U);
-  EXPECT_EQ(all[0].program, "a");
-  EXPECT_EQ(all[0].seconds, 0.5);
-  EXPECT_EQ(all[1].trace, "[[], []]");
-  EXPECT_EQ(all[1].seconds, std::nullopt);
+  ASSERT_EQ(all[0].size(), 2U);
+  EXPECT_EQ(all[0][0].program, "a");
+  EXPECT_EQ(all[0][0].seconds, 0.5);
+  EXPECT_EQ(all[0][1].trace, "[[]]");
+  EXPECT_EQ(all[0][1].seconds, std::nullopt);
+  ASSERT_EQ(all[1].size(), 1U);
+  EXPECT_EQ(all[1][0].seconds, 2.0);
+  EXPECT_EQ(TrialLog(records, {"two"}).all()[0].size(), 1U);
   EXPECT_TRUE(records.all().empty());
+}
+
+TEST(TrialLog, writes_all_trials_of_a_candidate_or_none) {
+  const TemporaryFile file;
+  const Records records(file.path());
+  const std::string path = file.path();
+  Connection(path).run(
+      "CREATE TRIGGER full BEFORE INSERT ON trials WHEN NEW.search = 'three' "
+      "BEGIN SELECT RAISE(ABORT, 'the disk is full'); END");
+  const TrialLog log(records, {"one", "two", "three"});
+  const LoggedTrial trial{"a", "[[], []]", 0.5};
+  EXPECT_EQ(refusal([&] { log.add({trial, trial, trial}); }),
+            "records_can_be_used: records " + path + ": the disk is full");
+  for (const auto& each : log.all()) EXPECT_TRUE(each.empty());
+  log.add({trial, trial});
+  for (const std::size_t i : {0, 1}) EXPECT_EQ(log.all()[i].size(), 1U);
 }
 
 TEST(TrialLog, has_one_key_for_a_program_of_any_name) {

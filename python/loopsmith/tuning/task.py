@@ -59,7 +59,8 @@ class Task(_core.Task):
         trials: list[Trial] = []
         super().__init__(
             func,
-            SizedSearch(search, log),
+            SizedSearch(search),
+            log,
             Measurer(runner),
             trials.append,
             time.monotonic() if begun is None else begun,

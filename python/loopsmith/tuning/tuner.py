@@ -192,10 +192,11 @@ def tune(
         _fail_rules()
     build_options = {"target": target_text, **options, "numerics": numerics}
 
-    def log_of(each: Space, drawn: Mapping[str, int] | None = None) -> TrialLog | None:
+    def log_of(each: Space, drawn: Iterable[Mapping[str, int]]) -> TrialLog | None:
         if store is None:
             return None
-        return TrialLog(store, _core.search_key(each.func, key, each.name, dict(drawn or {})))
+        keys = [_core.search_key(each.func, key, each.name, dict(point)) for point in drawn]
+        return TrialLog(store, keys)
 
     begun = time.monotonic()
     with ExitStack() as stack:
@@ -213,7 +214,8 @@ def tune(
                         each, points, whole,
                         lambda job: runner or stack.enter_context(Runner(job, timeout)),
                         lambda drawn, func=each.func: _arguments(func, drawn, seed),  # type: ignore[misc]
-                        ranking, mutator, strategy, seed, partial(log_of, each), build_options,
+                        ranking, mutator, strategy, seed,
+                        log_of(each, [point.sizes for point in points]), build_options,
                         variants, begun,
                     )
                 )  # fmt: skip
@@ -226,7 +228,7 @@ def tune(
             own = runner or stack.enter_context(Runner(job, timeout))
             weight = float((weights or {}).get(name, 1.0))
             proposing = strategy(each, seed, ranking, mutator, sizes_of(each.func, used))
-            task = Task(each.func, proposing, own, weight, begun, log_of(each))
+            task = Task(each.func, proposing, own, weight, begun, log_of(each, [{}]))
             if runner is None and target_text.startswith("llvm"):  # It is measured here.
                 task.limit = limit_of(*task.work, num_threads)
             tasks.append(task)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import _core
 from ..._core import PrimFunc, SizedSearch, Target, Trial
+from ..records.trial_log import TrialLog
 from ..task import CHECKED, FINALISTS, UNCHECKED, Measurer, RunsCandidates
 from .sized import TunedSizes
 
@@ -23,7 +24,9 @@ class SizesTask(_core.SizesTask):
     func
         The program without a schedule.
     searches
-        What proposes candidates, for each size that was drawn, with its log.
+        What proposes candidates, for each size that was drawn.
+    log
+        What earlier searches have measured, which these go on with.
     runner
         What measures them.
     options
@@ -41,6 +44,7 @@ class SizesTask(_core.SizesTask):
         self,
         func: PrimFunc,
         searches: Sequence[SizedSearch],
+        log: TrialLog | None,
         runner: RunsCandidates,
         options: Mapping[str, Any],
         max_variants: int,
@@ -52,6 +56,7 @@ class SizesTask(_core.SizesTask):
             _core.reference_of(func, Target(options["target"]), options["numerics"]),
             max_variants,
             list(searches),
+            log,
             Measurer(runner, repeat=10, cold_repeat=0),
             trials.append,
             begun,

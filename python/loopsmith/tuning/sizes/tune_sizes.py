@@ -27,7 +27,7 @@ def sizes_task(
     mutator: Mutator | None,
     strategy: type[Search],
     seed: int,
-    log_of: Callable[[Mapping[str, int]], TrialLog | None],
+    log: TrialLog | None,
     options: Mapping[str, Any],
     variants: int,
     begun: float,
@@ -36,9 +36,7 @@ def sizes_task(
     first, *others = [arguments(point.sizes) for point in points]
     whole = replace(job, arguments=first, others=others)
     searches = [
-        SizedSearch(
-            strategy(space, seed + number, model, mutator, point.sizes), log_of(point.sizes), point
-        )
+        SizedSearch(strategy(space, seed + number, model, mutator, point.sizes), point)
         for number, point in enumerate(points)
     ]
-    return SizesTask(space.func, searches, make_runner(whole), options, variants, begun)
+    return SizesTask(space.func, searches, log, make_runner(whole), options, variants, begun)

@@ -177,6 +177,17 @@ def test_a_search_over_sizes_goes_on_where_it_was_interrupted(tmp_path: Path):
     assert len(third.measured) == 8
 
 
+def test_a_search_with_one_size_goes_on_with_trials_of_that_size(tmp_path: Path):
+    def count_with(size: int) -> int:
+        best = ls.tune(
+            product(), space=marked, sizes={"m": size}, records=tmp_path / "trials.db",
+            runner=SizedClock([size]),
+        )  # fmt: skip
+        return len(best.trials)
+
+    assert [count_with(64), count_with(128), count_with(64)] == [4, 4, 0]
+
+
 def test_a_second_interrupt_leaves_out_the_last_measurements_of_sizes():
     class Interrupted(SizedClock):
         def run(self, request: Any) -> Outcome:

@@ -56,7 +56,7 @@ TaskParts FunctionParts::parts(const Space& space, const LogOf& log, int warm, i
     own.search = search_in(space, func_, sizes, seed, options_);
     own.next = candidates_by(options_.strategy);
     own.point = point;
-    kept.push_back(point.sizes);
+    kept.push_back(sizes);
   }
   if (auto trials = log(kept)) {
     made.earlier = trials->all();

@@ -130,7 +130,7 @@ void bind_logged_trials(nb::module_& m) {
   m.def("search_key", &tune::search_key, nb::arg("func"), nb::arg("target"), nb::arg("space"),
         nb::arg("sizes"),
         "Return what is the same for searches that continue each other: of a program, what it is\n"
-        "compiled for, the name of a space, and one of several sizes.");
+        "compiled for, the name of a space, and the symbolic sizes of arguments.");
 }
 
 void bind_search(nb::module_& m) {

@@ -20,7 +20,7 @@ struct LoggedTrial {
 };
 
 /// What is the same for searches that continue each other: a program, what it is compiled for, by
-/// which version of the compiler, the name of a space, and one of several sizes, if there are.
+/// which version of the compiler, the name of a space, and the symbolic sizes of arguments, if any.
 std::string search_key(const Ptr<PrimFunc>& func, const std::string& target,
                        const std::string& space, const Sizes& sizes = {});
 

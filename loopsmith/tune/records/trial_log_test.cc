@@ -10,6 +10,7 @@
 #include "loopsmith/ir/script_text.h"
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/support/testing/refusal.h"
+#include "loopsmith/tune/measure/measurement.h"
 #include "loopsmith/tune/records/database.h"
 #include "loopsmith/tune/search/strategies.h"
 #include "loopsmith/tune/spaces/own_space.h"
@@ -22,6 +23,7 @@ namespace {
 
 using ::loopsmith::testing::refusal;
 using testing::product;
+using testing::rows_by_columns;
 using testing::TemporaryFile;
 
 /// Options whose runner takes long programs for slow, and notes which it measured.
@@ -137,6 +139,23 @@ TEST(Resume, goes_on_with_the_trials_of_a_search) {
   const std::size_t before = measured.size();
   EXPECT_EQ(search(product(), more).trials.size(), 10U);
   EXPECT_GT(measured.size(), before + 10);
+}
+
+TEST(Resume, keeps_trials_by_the_sizes_of_arguments) {
+  const TemporaryFile file;
+  std::vector<std::string> measured;
+  SearchOptions options = noting(file, measured);
+  options.space = [](tir::Schedule& sch) {
+    sch.split(sch.get_loops("B")[1], {infer, sch.sample_categorical({2, 4, 8}, {0.4, 0.3, 0.3})});
+  };
+  options.space_name = "columns";
+  const auto count_with = [&](std::int64_t rows) {
+    options.arguments = random_arguments(*rows_by_columns(), 1, {{"m", rows}});
+    return search(rows_by_columns(), options).trials.size();
+  };
+  EXPECT_EQ(count_with(64), 3U);
+  EXPECT_EQ(count_with(128), 3U);
+  EXPECT_EQ(count_with(64), 0U);
 }
 
 TEST(Resume, keeps_trials_of_a_space_of_ones_own_by_its_name) {

@@ -97,8 +97,8 @@ def tune(
         How long the search takes at most, about; the last measurements are within it.
     records
         Where each trial is written, and the winner, if it beats the default schedule. A search of
-        the same program in the same space goes on with the trials of those before it. Where the
-        disk is full, say, a warning tells so, and the search goes on without.
+        the same program in the same space, for the same sizes, goes on with the trials of those
+        before it. Where the disk is full, say, a warning tells so, and the search goes on without.
     seed
         Of the search and of the arguments.
     arguments
@@ -227,8 +227,9 @@ def tune(
             job = Job(each.func, target_text, options, used, memory, is_strict, reference)
             own = runner or stack.enter_context(Runner(job, timeout))
             weight = float((weights or {}).get(name, 1.0))
-            proposing = strategy(each, seed, ranking, mutator, sizes_of(each.func, used))
-            task = Task(each.func, proposing, own, weight, begun, log_of(each, [{}]))
+            own_sizes = sizes_of(each.func, used)
+            proposing = strategy(each, seed, ranking, mutator, own_sizes)
+            task = Task(each.func, proposing, own, weight, begun, log_of(each, [own_sizes]))
             if runner is None and target_text.startswith("llvm"):  # It is measured here.
                 task.limit = limit_of(*task.work, num_threads)
             tasks.append(task)

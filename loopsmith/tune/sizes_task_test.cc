@@ -18,7 +18,7 @@ namespace loopsmith::tune {
 namespace {
 
 using ::loopsmith::testing::refusal;
-using testing::rows_by_columns;
+using testing::doubled_rows;
 using testing::TemporaryFile;
 
 const std::map<std::string, SizeSpec> few_and_many = {{"m", SizeWeights{{1, 1.0}, {1000, 1.0}}}};
@@ -51,10 +51,10 @@ TEST(SizesTask, goes_on_where_it_was_interrupted) {
     if (first.size() == 5) throw std::runtime_error("interrupted");
     return measure(func);
   };
-  EXPECT_THROW(search_sizes(rows_by_columns(), few_and_many, options), std::runtime_error);
+  EXPECT_THROW(search_sizes(doubled_rows(), few_and_many, options), std::runtime_error);
   SearchOptions more = noting(second);
   more.records = file.path();
-  const BestSizes best = search_sizes(rows_by_columns(), few_and_many, more);
+  const BestSizes best = search_sizes(doubled_rows(), few_and_many, more);
   EXPECT_EQ(best.trials.size(), 3U);
   // The one that was measured with both is not measured again, but in duels, of those chosen.
   const std::vector<std::string> trials(second.begin() + 2, second.begin() + 2 + 3 * 2);
@@ -62,12 +62,12 @@ TEST(SizesTask, goes_on_where_it_was_interrupted) {
     EXPECT_NE(each, first[2]);
     EXPECT_NE(each, first[3]);
   }
-  const BestSizes wanted = search_sizes(rows_by_columns(), few_and_many, noting(whole));
+  const BestSizes wanted = search_sizes(doubled_rows(), few_and_many, noting(whole));
   EXPECT_EQ(wanted.trials.size(), 4U);
   EXPECT_EQ(best.schedules.size(), 2U);
   EXPECT_EQ(best.speedup(), wanted.speedup());
   // Nothing is left: what was measured before is the result.
-  const BestSizes last = search_sizes(rows_by_columns(), few_and_many, more);
+  const BestSizes last = search_sizes(doubled_rows(), few_and_many, more);
   EXPECT_TRUE(last.trials.empty());
   EXPECT_EQ(last.speedup(), wanted.speedup());
 }
@@ -84,7 +84,7 @@ TEST(SizesTask, does_not_try_again_what_failed_with_a_size) {
     }
     return measure(func);
   };
-  const BestSizes best = search_sizes(rows_by_columns(), few_and_many, options);
+  const BestSizes best = search_sizes(doubled_rows(), few_and_many, options);
   std::vector<Trial> failed;
   for (const Trial& trial : best.trials) {
     if (!trial.failure.empty()) failed.push_back(trial);
@@ -92,7 +92,7 @@ TEST(SizesTask, does_not_try_again_what_failed_with_a_size) {
   ASSERT_EQ(failed.size(), 1U);
   EXPECT_EQ(failed[0].failure, "run error");
   EXPECT_EQ(failed[0].detail.substr(0, 22), "with m=1000: too many");
-  EXPECT_TRUE(search_sizes(rows_by_columns(), few_and_many, options).trials.empty());
+  EXPECT_TRUE(search_sizes(doubled_rows(), few_and_many, options).trials.empty());
 }
 
 TEST(SizesTask, says_with_which_size_the_default_schedule_fails) {
@@ -103,7 +103,7 @@ TEST(SizesTask, says_with_which_size_the_default_schedule_fails) {
     if (is_large) fail(ErrorKind::user, "rows_are_few", hint(""), {}, "too many");
     return {1.0};
   };
-  EXPECT_EQ(refusal([&] { search_sizes(rows_by_columns(), few_and_many, options); }),
+  EXPECT_EQ(refusal([&] { search_sizes(doubled_rows(), few_and_many, options); }),
             "default_schedule_runs: tune: main: the default schedule fails with m=1000: run error: "
             "too many");
 }
@@ -113,10 +113,10 @@ TEST(SizesTask, compiles_within_a_limit) {
   SearchOptions options = noting(measured);
   options.runner = {};
   options.trials = 4;
-  const CandidateRunner runner(rows_by_columns(), {{{{"m", 1}}}, {{{"m", 64}}}}, options);
+  const CandidateRunner runner(doubled_rows(), {{{{"m", 1}}}, {{{"m", 64}}}}, options);
   SearchOptions hurried = options;
   hurried.trial_seconds = 1e-9;
-  const CandidateRunner late(rows_by_columns(), {{{{"m", 1}}}, {{{"m", 64}}}}, hurried);
+  const CandidateRunner late(doubled_rows(), {{{{"m", 1}}}, {{{"m", 64}}}}, hurried);
   const Ptr<PrimFunc>& func = runner.reference();
   const Measurer measurer = measurer_of(late, 1, 0);
   for (const std::size_t point : {0U, 1U}) {
@@ -138,11 +138,11 @@ SizesTask sizes_task_of(Measurer measurer) {
   TaskParts parts{.measurer = std::move(measurer), .searches = {}};
   for (const std::int64_t rows : {1, 1000}) {
     SizedSearch& own = parts.searches.emplace_back();
-    own.search = std::make_shared<Search>(rows_by_columns(), space, 1, SearchParts{});
+    own.search = std::make_shared<Search>(doubled_rows(), space, 1, SearchParts{});
     own.next = candidates_by(Strategy::random);
     own.point = {.sizes = {{"m", rows}}, .weight = 0.5};
   }
-  return {rows_by_columns(), rows_by_columns(), 4, std::move(parts)};
+  return {doubled_rows(), doubled_rows(), 4, std::move(parts)};
 }
 
 Measurer taking(double seconds) {

@@ -17,8 +17,8 @@
 namespace loopsmith::tune {
 namespace {
 
+using testing::doubled_rows;
 using testing::product;
-using testing::rows_by_columns;
 
 /// A function that adds 1 to each element.
 Ptr<PrimFunc> plus_one() {
@@ -270,8 +270,8 @@ TEST(Tuner, finds_variants_for_ranges_of_sizes) {
     const bool is_quick = text.find(is_large ? ", 2, 32)" : ", 4, 16)") != std::string::npos;
     return {is_quick ? 1.0 : 2.0};
   };
-  const BestSizes best = search_sizes(
-      rows_by_columns(), {{"m", SizeWeights{{1, 1.0}, {10, 1.0}, {1000, 1.0}}}}, options);
+  const BestSizes best =
+      search_sizes(doubled_rows(), {{"m", SizeWeights{{1, 1.0}, {10, 1.0}, {1000, 1.0}}}}, options);
   EXPECT_EQ(best.trials.size(), 3U);
   EXPECT_EQ(best.schedules.size(), 2U);
   EXPECT_FALSE(best.is_default());
@@ -286,16 +286,16 @@ TEST(Tuner, finds_variants_for_ranges_of_sizes) {
 }
 
 TEST(Tuner, measures_the_sizes_that_were_drawn) {
-  const BestSizes best = search_sizes(
-      rows_by_columns(), {{"m", SizeWeights{{1, 1}, {8, 1}, {64, 1}}}}, {.trials = 6, .seed = 2});
+  const BestSizes best = search_sizes(doubled_rows(), {{"m", SizeWeights{{1, 1}, {8, 1}, {64, 1}}}},
+                                      {.trials = 6, .seed = 2});
   EXPECT_EQ(best.trials.size(), 6U);
   EXPECT_TRUE(best.is_checked);
   ASSERT_EQ(best.rows.front().sizes.at("m"), 1);
   EXPECT_EQ(best.rows.back().sizes.at("m"), 64);
   for (const SizedRow& row : best.rows) EXPECT_GT(row.best_seconds, 0);
-  const std::vector<NDArray> arguments = random_arguments(*rows_by_columns(), 5, {{"m", 37}});
+  const std::vector<NDArray> arguments = random_arguments(*doubled_rows(), 5, {{"m", 37}});
   EXPECT_EQ(arguments[0].shape()[0], 37);
-  const Workload workload(arguments, build(rows_by_columns()));
+  const Workload workload(arguments, build(doubled_rows()));
   EXPECT_EQ(workload.check(build(best.function())).failure, "");
   EXPECT_NE(best.html().find(best.svg()), std::string::npos);
   EXPECT_NE(best.svg().find(">m</text>"), std::string::npos);

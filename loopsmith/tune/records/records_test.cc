@@ -11,6 +11,7 @@
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/script/parse.h"
 #include "loopsmith/support/testing/refusal.h"
+#include "loopsmith/tune/testing/product.h"
 #include "loopsmith/tune/testing/temporary_file.h"
 #include "loopsmith/tune/tuner.h"
 
@@ -178,16 +179,7 @@ TEST(Records, name_options_that_are_not_usual) {
 
 TEST(Records, keep_variants_and_what_decides_between_them) {
   const TemporaryFile file;
-  const Ptr<PrimFunc> func = parse_function(
-      "@T.prim_func\n"
-      "def main(a: T.handle, b: T.handle):\n"
-      "    m = T.int32()\n"
-      "    A = T.match_buffer(a, (m, 64), \"float32\")\n"
-      "    B = T.match_buffer(b, (m, 64), \"float32\")\n"
-      "    for i, j in T.grid(m, 64):\n"
-      "        with T.block(\"B\"):\n"
-      "            vi, vj = T.axis.remap(\"SS\", [i, j])\n"
-      "            B[vi, vj] = A[vi, vj] * T.float32(2)\n");
+  const Ptr<PrimFunc> func = testing::doubled_rows();
   SearchOptions options{.trials = 4};
   options.records = file.path();
   options.space = [](tir::Schedule& sch) {

@@ -23,7 +23,7 @@ namespace {
 
 using ::loopsmith::testing::refusal;
 using testing::product;
-using testing::rows_by_columns;
+using testing::doubled_rows;
 using testing::TemporaryFile;
 
 /// Options whose runner takes long programs for slow, and notes which it measured.
@@ -150,8 +150,8 @@ TEST(Resume, keeps_trials_by_the_sizes_of_arguments) {
   };
   options.space_name = "columns";
   const auto count_with = [&](std::int64_t rows) {
-    options.arguments = random_arguments(*rows_by_columns(), 1, {{"m", rows}});
-    return search(rows_by_columns(), options).trials.size();
+    options.arguments = random_arguments(*doubled_rows(), 1, {{"m", rows}});
+    return search(doubled_rows(), options).trials.size();
   };
   EXPECT_EQ(count_with(64), 3U);
   EXPECT_EQ(count_with(128), 3U);

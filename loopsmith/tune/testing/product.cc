@@ -18,7 +18,7 @@ Ptr<PrimFunc> product() {
       "            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]\n");
 }
 
-Ptr<PrimFunc> rows_by_columns() {
+Ptr<PrimFunc> doubled_rows() {
   return parse_function(
       "@T.prim_func\n"
       "def main(a: T.handle, b: T.handle):\n"

@@ -195,6 +195,27 @@ for i, j in T.grid(8, 6):
             "condition #1");
 }
 
+TEST(compute_inline, keeps_writers_of_what_a_reduction_goes_on_with) {
+  // The reduction reads B, though it does not say so.
+  Schedule sch(program(R"((C: T.Buffer((1,), "int32")):
+    B = T.alloc_buffer((), "int32")
+    for i in range(2):
+        with T.block("sum"):
+            vi = T.axis.reduce(2, i)
+            T.reads()
+            T.writes(B[()], C[0])
+            with T.init():
+                B[()] = 0
+            B[()] = B[()] + 1
+            C[0] = B[()]
+        with T.block("reset"):
+            B[()] = 0
+)"));
+  EXPECT_TRUE(error_of([&] { compute_inline(sch, get_block(sch, "reset")); })
+                  .starts_with("block_is_complete: compute_inline: block reset is not a complete "
+                               "block"));
+}
+
 TEST(compute_inline, renews_regions_that_indices_in_memory_say) {
   const auto before =
       program(R"(A: T.Buffer((8, 4), "float32"), C: T.Buffer((8, 4), "float32"))", R"(

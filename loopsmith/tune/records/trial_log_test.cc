@@ -22,8 +22,8 @@ namespace loopsmith::tune {
 namespace {
 
 using ::loopsmith::testing::refusal;
-using testing::product;
 using testing::doubled_rows;
+using testing::product;
 using testing::TemporaryFile;
 
 /// Options whose runner takes long programs for slow, and notes which it measured.

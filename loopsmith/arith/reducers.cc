@@ -300,6 +300,10 @@ std::optional<Updates> started_updates(const Block& block) {
   auto updates = stored_updates(block.body);
   Substitution starts;
   auto inits = stores_of(block.init, starts);
+  // It runs where axes of the reduction are at their start.
+  for (const Ptr<IterVar>& axis : block.iter_vars) {
+    if (axis->iter_type == IterType::comm_reduce) starts[axis->var] = axis->dom->min;
+  }
   if (!updates || updates->values.size() != inits.size()) return {};
   KnownReduction& found = updates->reduction;
   for (const Ptr<Buffer>& buffer : found.buffers) {

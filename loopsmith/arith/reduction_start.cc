@@ -205,12 +205,15 @@ bool init_starts(const Block& block, const Buffer& buffer) {
                             });
                           });
   if (has_loaded) return true;
-  return std::ranges::all_of(block.writes, [&](const Ptr<BufferRegion>& region) {
-    return !region->buffer->data.same_as(buffer.data) ||
-           (region->buffer.get() == &buffer &&
-            std::ranges::any_of(stores.all,
-                                [&](const Access& store) { return fills(store, region->region); }));
+  bool is_declared = false;
+  const bool has_declared = std::ranges::all_of(block.writes, [&](const auto& region) {
+    if (!region->buffer->data.same_as(buffer.data)) return true;
+    is_declared = true;
+    return region->buffer.get() == &buffer &&
+           std::ranges::any_of(stores.all,
+                               [&](const Access& store) { return fills(store, region->region); });
   });
+  return is_declared && has_declared;
 }
 
 bool init_starts_all(const Block& block) {

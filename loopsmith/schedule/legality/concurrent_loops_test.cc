@@ -318,6 +318,21 @@ for i in range(0, 4, 2):
             "iteration i=0, k=0 writes C[0], iteration i=2 reads it");
 }
 
+TEST(concurrent_loops, do_not_reduce_in_lanes_what_another_result_is_made_of) {
+  Schedule sch(program("A: T.Buffer((8, 8)), B: T.Buffer((1,)), C: T.Buffer((8,))", R"(
+for i, k in T.grid(8, 8):
+    with T.block("C"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            C[vi] = T.float32(0)
+        C[vi] = C[vi] + B[0]
+        B[0] = B[0] + A[vi, vk]
+)"));
+  EXPECT_EQ(error_of([&] { vectorize(sch, get_loop(sch, "k")); }),
+            "step_keeps_results: vectorize: results would change: iterations of loop k depend on "
+            "each other: iteration i=0, k=0 writes B[0], iteration i=0, k=1 reads it");
+}
+
 TEST(concurrent_loops, need_the_start_of_a_result_in_each_iteration) {
   // A condition leaves out the instance that starts the result.
   const auto why = [](std::string_view condition) {

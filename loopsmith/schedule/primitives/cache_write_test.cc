@@ -176,15 +176,14 @@ std::string cache_of_reduction(std::string_view init, std::string_view update) {
 TEST(cache_write, refuses_reductions_whose_init_does_not_write_what_they_update) {
   const std::string_view update = "C[vi, 0] = C[vi, 0] + A[vi, vk]";
   EXPECT_EQ(cache_of_reduction("C[vi, 0] = 0", update), "");
-  const std::string refused = "step_keeps_results: cache_write: results would change: C ";
-  const auto reads = [&](std::string_view where) {
-    return fmt::format("{}({}) reads C_local, and the value is not copied there", refused, where);
-  };
-  EXPECT_EQ(cache_of_reduction("if vi > 3: C[vi, 0] = 0", update), reads("i=0, k=0"));
-  EXPECT_EQ(cache_of_reduction("C[7 - vi, 0] = 0", update), reads("i=0, k=0"));
+  const std::string refused =
+      "step_keeps_results: cache_write: results may change: block C reads what was in buffer C "
+      "before";
+  EXPECT_EQ(cache_of_reduction("if vi > 3: C[vi, 0] = 0", update), refused);
+  EXPECT_EQ(cache_of_reduction("C[7 - vi, 0] = 0", update), refused);
   const std::string_view rows = "for j in range(4): C[vi, j] = C[vi, j] + A[vi, vk]";
   EXPECT_EQ(cache_of_reduction("for j in range(4): C[vi, j] = 0", rows), "");
-  EXPECT_EQ(cache_of_reduction("for j in range(2): C[vi, j] = 0", rows), reads("i=0, k=0, j=2"));
+  EXPECT_EQ(cache_of_reduction("for j in range(2): C[vi, j] = 0", rows), refused);
 }
 
 TEST(cache_write, refuses_inside_of_blocks_what_their_init_does_not_write) {

@@ -119,6 +119,7 @@ class Factoring {
   Stmt combining_block() {
     const Ptr<Var> own = var("v" + loop_.loop_var->name, loop_.loop_var->dtype);
     Block block = *old_;
+    if (block.init) block.init = started_init();
     BlockRealize realize;
     block.iter_vars = {axis_of(own, range(loop_.min, loop_.extent), IterType::comm_reduce)};
     realize.iter_values = {loop_.loop_var};
@@ -210,11 +211,20 @@ class Factoring {
     return neutral_of(reduction).value_or(reduction.init);
   }
 
+  /// The init of the block, which runs where axes of the reduction are at their start.
+  Stmt started_init() const {
+    Substitution starts;
+    for (const Ptr<IterVar>& axis : old_->iter_vars) {
+      if (axis->iter_type == IterType::comm_reduce) starts[axis->var] = axis->dom->min;
+    }
+    return substitute(old_->init, starts);
+  }
+
   /// What partial results start from.
   Stmt init() const {
     const KnownReduction& reduction = plan_.reduction;
     const auto neutral = neutral_of(reduction);
-    if (!neutral && old_->init) return old_->init;
+    if (!neutral && old_->init) return started_init();
     const std::vector<Expr> values = neutral.value_or(reduction.init);
     std::vector<Stmt> all;
     for (std::size_t i = 0; i < values.size(); ++i) {

@@ -12,6 +12,24 @@ namespace {
 
 using namespace schedule_testing;
 
+TEST(rfactor, starts_with_what_the_first_iteration_does) {
+  const auto before = program(
+      "A: T.Buffer((4, 8), 'int64'), C: T.Buffer((8,), 'int64'), "
+      "D: T.Buffer((4,), 'int64')",
+      R"(
+for i, k in T.grid(4, 8):
+    with T.block("D"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            D[vi] = C[vk]
+        D[vi] = T.max(D[vi], A[vi, vk])
+)");
+  Schedule sch(before);
+  const auto parts = split(sch, get_loops(sch, get_block(sch, "D"))[1], {infer, 4});
+  rfactor(sch, parts[0], 0);
+  expect_result(sch, before);
+}
+
 TEST(rfactor, gives_each_iteration_partial_results) {
   const auto before = matmul(5, 4, 48);
   Schedule sch(before);

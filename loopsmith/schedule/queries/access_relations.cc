@@ -18,14 +18,41 @@
 namespace loopsmith {
 namespace {
 
+template <class Fn>
+bool loads_from(const Expr& expr, Fn is_wanted) {
+  bool found = false;
+  pre_order_visit(expr, [&](const Ref& ref) {
+    const auto* load = ref.as<BufferLoad>();
+    found = found || (load && is_wanted(*load));
+    return !found && !ref.is<Buffer>();
+  });
+  return found;
+}
+
+/// True when the value stored is made of what is stored elsewhere: then the order counts.
+bool reads_other_results(const BufferStore& store, const std::vector<const BufferStore*>& all) {
+  return loads_from(store.value, [&](const BufferLoad& load) {
+    return !load.buffer->data.same_as(store.buffer->data) &&
+           std::ranges::any_of(all, [&](const BufferStore* other) {
+             return other->buffer->data.same_as(load.buffer->data);
+           });
+  });
+}
+
 /// True when a block with `init` may combine its elements in any order, by what it does or says.
 bool is_reduction(const Block& block) {
   if (!block.init) return false;
-  const bool has_other_store = any_statement(block.body, [](const Stmt& stmt) {
+  std::vector<const BufferStore*> stores;
+  const bool has_other_store = any_statement(block.body, [&](const Stmt& stmt) {
     const auto* store = stmt.as<BufferStore>();
+    if (store) stores.push_back(store);
     return store && !may_combine(*store);
   });
-  return !has_other_store || declared_reduction_of(block);
+  const bool has_order =
+      has_other_store || std::ranges::any_of(stores, [&](const BufferStore* store) {
+        return reads_other_results(*store, stores);
+      });
+  return !has_order || declared_reduction_of(block);
 }
 
 class Collector {

@@ -58,6 +58,10 @@ class AccessReader {
       if (of_stores_ && is_whole && is_plain(store->buffer)) add(store->indices);
     } else if (const auto* sequence = stmt.as<SeqStmt>()) {
       for (const Stmt& part : sequence->seq) read(part);
+    } else if (const auto* let = stmt.as<LetStmt>(); let && !let->var->dtype.is_handle()) {
+      loads_of(let->value);
+      values_[let->var] = substitute(let->value, values_);
+      read(let->body);
     } else {
       // What else a statement may be hides how often it runs, and for which values.
       is_known = is_known && !names_memory(stmt);

@@ -56,7 +56,7 @@ struct PrimitiveDefinition {
   bool pure = false;
   /// Each iteration of a loop accesses what it did before the step, in the order that it did. Where
   /// that is not said, loops that run their iterations concurrently are checked again after it;
-  /// else those alone that need partial results.
+  /// else those alone that rest on the loops and blocks inside.
   bool keeps_accesses = false;
   /// Checks every condition; changes nothing. The handles among the arguments are alive and the
   /// schedule's own. A plan with a member `reordered_reduction`, an optional Argument, says there

@@ -107,7 +107,7 @@ Planned<Plan> Primitive<Arguments, Plan, Made>::plan_alive(const Schedule& sched
     const auto asked = preservation_of(*plan);
     const bool asks_law = asked && (!asked->is_proved || schedule.verifies_quick_answers());
     const bool runs_concurrently = !pure && schedule.has_concurrent_loops() &&
-                                   (!keeps_accesses || has_partial_results(schedule));
+                                   (!keeps_accesses || has_loops_that_rest_on_inside(schedule));
     const bool may_change_inits =
         schedule.has_empty_reductions() &&
         std::ranges::find(conditions, &step_keeps_results) != conditions.end();

@@ -18,6 +18,7 @@
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/changed_accesses.h"
 #include "loopsmith/schedule/queries/changed_nests.h"
+#include "loopsmith/schedule/queries/varying_loops.h"
 #include "loopsmith/support/error.h"
 
 namespace loopsmith {
@@ -75,6 +76,19 @@ bool may_have_parts(const Schedule& before, const Schedule& after, LoopRV loop) 
          (how == Concurrency::in_block_threads && has_reduction_over(after, loop));
 }
 
+/// Do iterations of the loop run side by side, each loop inside in step, where such a loop has
+/// other bounds in each of them?
+bool may_lose_step(const For& loop) {
+  return concurrency_of(loop) == Concurrency::in_lanes && has_varying_loops(loop);
+}
+
+/// Is it a matter of the loops and blocks inside whether the loop may run its iterations
+/// concurrently, and not of what each iteration accesses alone?
+bool rests_on_inside(const Schedule& before, const Schedule& after, LoopRV loop) {
+  return may_have_parts(before, after, loop) || may_lose_step(before.get(loop)) ||
+         may_lose_step(after.get(loop));
+}
+
 /// True when the last step, which led from `before` to `after`, keeps what each iteration of a loop
 /// accesses.
 bool keeps_accesses(const Schedule& before, const Schedule& after) {
@@ -92,15 +106,18 @@ bool keeps_accesses(const Schedule& before, const Schedule& after) {
 /// same iteration, from where each access in it finds what it found. So two iterations conflict
 /// after the step if they did before, and what one of them has for itself stays so. Where they
 /// reduce, and are combined by partial results, these depend on the loops and blocks inside, and
-/// are asked for again.
+/// are asked for again. Lanes conflict by the order of their iterations as well: they go through
+/// statements together. Loops that have the same bounds in all lanes keep that order where each
+/// lane keeps its own, unless an init goes to an earlier place than what another lane reads.
 bool leaves_iterations(const Schedule& before, const Schedule& after, LoopRV loop) {
   if (after.steps().size() != before.steps().size() + 1) return false;  // No step as yet.
-  if (may_have_parts(before, after, loop)) return false;
+  if (rests_on_inside(before, after, loop)) return false;
   if (keeps_accesses(before, after)) return true;
   const Step& step = after.steps().back();
   if (step.primitive->name == fuse.name) return has_fixed_extents(before, step);
   if (step.primitive->name == reorder.name) return is_proved_inside(before, step, loop);
   if (step.primitive->name != decompose_reduction.name) return false;
+  if (concurrency_of(after.get(loop)) == Concurrency::in_lanes) return false;
   const BlockRV block = *step.arguments[0].as<BlockRV>();
   const LoopRV inner = *step.arguments[1].as<LoopRV>();
   // Threads would have to wait between an init in shared memory and what follows it.
@@ -119,15 +136,17 @@ bool leaves_iterations(const Schedule& before, const Schedule& after, LoopRV loo
 /// each access finds what it found. What is beside the block stays as it was.
 bool block_leaves_iterations(const Schedule& before, const Schedule& after, LoopRV loop,
                              LoopRV enclosed) {
-  if (may_have_parts(before, after, loop) || loop.index == enclosed.index) return false;
+  if (rests_on_inside(before, after, loop) || loop.index == enclosed.index) return false;
   if (is_inside(before, before.node(loop), before.node(enclosed))) return false;
-  // Threads would have to wait between an init in shared memory and what follows it.
+  // Threads would have to wait between an init in shared memory and what follows it; lanes go on
+  // to what follows together.
+  const bool is_in_lanes = concurrency_of(after.get(loop)) == Concurrency::in_lanes;
   const auto blocks = child_blocks(before, before.node(enclosed));
   return std::ranges::none_of(blocks, [&](BlockRV block) {
     const Block& body = before.get(block);
-    return body.init && std::ranges::any_of(body.writes, [](const auto& region) {
-             return is_shared_by_threads(memory_scope(*region->buffer));
-           });
+    return body.init && (is_in_lanes || std::ranges::any_of(body.writes, [](const auto& region) {
+                           return is_shared_by_threads(memory_scope(*region->buffer));
+                         }));
   });
 }
 
@@ -275,10 +294,10 @@ bool has_reduction_over(const Schedule& schedule, LoopRV loop) {
   });
 }
 
-bool has_partial_results(const Schedule& schedule) {
+bool has_loops_that_rest_on_inside(const Schedule& schedule) {
   bool found = false;
   each_concurrent_loop(schedule, nullptr, [&](LoopRV loop) {
-    found = may_have_parts(schedule, schedule, loop);
+    found = rests_on_inside(schedule, schedule, loop);
     return !found;
   });
   return found;

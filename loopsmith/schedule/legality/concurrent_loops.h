@@ -17,9 +17,10 @@ bool has_reduction_over(const Schedule& schedule, LoopRV loop);
 /// Refuses partial results that are read as results, or that an init would come between.
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, RfactorPlan& plan);
 
-/// True when iterations of a concurrent loop may accumulate together, into partial results of
-/// threads: whether there can be such is a matter of the loops and blocks inside.
-bool has_partial_results(const Schedule& schedule);
+/// True when it is a matter of the loops and blocks inside whether a loop may run its iterations
+/// concurrently: they accumulate together, into partial results of threads, or are lanes with loops
+/// that have other bounds in each.
+bool has_loops_that_rest_on_inside(const Schedule& schedule);
 
 /// Refuses the step from `before` to `after` when it introduces a dependence between iterations of
 /// a concurrent loop. With `enclosed`, the step puts a block around that loop, and does nothing

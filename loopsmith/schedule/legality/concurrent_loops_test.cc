@@ -67,6 +67,43 @@ for i in T.parallel(18):
             "iteration i_k_fused=1 reads it");
 }
 
+TEST(concurrent_loops, keep_lanes_in_step_with_each_other) {
+  const auto func = program(R"(A: T.Buffer((4,), "float32"))", R"(
+for i in range(4):
+    for j in range(i):
+        A[i] = A[j]
+)");
+  Schedule sch(func);
+  const LoopRV j = get_loop(sch, "j");
+  vectorize(sch, get_loop(sch, "i"));
+  // Halves of other lengths in each lane: lane 3 reads A[2] before lane 2 has written it.
+  EXPECT_EQ(error_of([&] { split(sch, j, {2, infer}); }),
+            "step_keeps_results: split: results may change: whether iterations of loop i, which is "
+            "vectorized, would depend on each other is unknown, as index 0 of A is not "
+            "quasi-affine: j_0 * ((i + 1) // 2) + j_1");
+  split(sch, j, {infer, 2});
+  expect_result(sch, func);
+}
+
+TEST(concurrent_loops, start_each_result_once) {
+  const auto func = program(R"(B: T.Buffer((2,), "int32"), C: T.Buffer((2,), "int32"))", R"(
+for k in range(2):
+    for i in range(2):
+        with T.block("C"):
+            vk = T.axis.reduce(2, k)
+            vi = T.axis.spatial(2, B[i] % 2)
+            T.reads()
+            T.writes(C[vi])
+            with T.init():
+                C[vi] = 1
+            C[vi] = C[vi] + 1
+)");
+  Schedule sch(func);
+  EXPECT_EQ(error_of([&] { bind(sch, get_loop(sch, "k"), "threadIdx.x"); }),
+            "step_keeps_results: bind: results may change: whether iterations of loop k depend on "
+            "each other is unknown, as it runs instances of a reduction more than once");
+}
+
 TEST(concurrent_loops, do_not_take_in_loops_that_carry_dependences) {
   const auto func = program(R"(A: T.Buffer((6, 8), "float32"))", R"(
 for i in range(1, 6):

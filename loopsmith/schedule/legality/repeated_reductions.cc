@@ -113,8 +113,10 @@ bool repeats_reductions(const Schedule& schedule, std::span<const LoopRV> band) 
   };
   if (std::ranges::any_of(blocks, repeats)) return true;
   return std::ranges::any_of(blocks, [&](BlockRV block) {
-    return schedule.get(block).init &&
-           (!is_injective(schedule, block, band) || shares_results(schedule, block, band[0]));
+    if (!schedule.get(block).init) return false;
+    const auto loops = loops_around(schedule, schedule.node(block));
+    const std::span<const LoopRV> inner(std::ranges::find(loops, band[0]), loops.end());
+    return !is_injective(schedule, block, inner) || shares_results(schedule, block, band[0]);
   });
 }
 

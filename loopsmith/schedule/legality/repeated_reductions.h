@@ -7,8 +7,8 @@
 
 namespace loopsmith {
 
-/// True when different iterations of `band` may run one instance of a reduction twice, or several
-/// that write one element: then an init may come between updates.
+/// True when different iterations of `band`, or of loops inside of them, may run one instance of a
+/// reduction twice, or several that write one element: then an init may come between updates.
 bool repeats_reductions(const Schedule& schedule, std::span<const LoopRV> band);
 
 /// True when the instance that starts a reduction may no longer be the first of its instances:

@@ -112,13 +112,8 @@ bool is_dead(const Schedule& schedule, BlockRV handle, const ScopeAccesses& uses
     const BufferAccesses accesses = uses_of(schedule, scope, buffer);
     if (!accesses.by_indices_alone() || accesses.by_callee) return false;
     std::erase(stored, buffer.get());
-    // A block with an init goes on with what it writes, without a word.
-    const auto goes_on = [&](const BufferAccess& use) {
-      return use.is_block && schedule.get(schedule.block_at(use.place.node)).init.defined();
-    };
     const bool is_read = std::ranges::any_of(uses.all, [&](const BufferAccess& use) {
-      return use.buffer == buffer.get() && use.place.node != node &&
-             (!use.is_write || goes_on(use));
+      return use.buffer == buffer.get() && use.place.node != node && !use.is_write;
     });
     if (is_read) return false;
   }

@@ -64,7 +64,7 @@ for i in range(n):
   Schedule inner = sch.copy();
   EXPECT_EQ(error_of([&] { reverse_compute_at(inner, get_block(inner, "C"), loops[1]); }),
             "step_keeps_results: reverse_compute_at: results would change: C (vi=0) reads "
-            "what B (vi=0, vk=1) writes to B, which would not be there yet");
+            "what B (vi=0, vk=7) writes to B, which would not be there yet");
   reverse_compute_at(sch, get_block(sch, "C"), loops[0]);
   expect_result(sch, before);
   Schedule tiled(before);

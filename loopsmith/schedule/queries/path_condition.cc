@@ -73,6 +73,34 @@ bool is_sum(const Expr& expr) {
   return expr.dtype().is_index() && (expr.is<IntImm>() || expr.is<Var>());
 }
 
+/// Calls `visit` for the sizes of a function's buffer parameters: variables that are not negative.
+template <class Visit>
+void each_size(const Schedule& schedule, std::uint32_t function, const Visit& visit) {
+  const auto* func = schedule.as<PrimFunc>(schedule.root(function));
+  if (!func) return;
+  for (const Ptr<Buffer>& buffer : func->buffer_map) {
+    if (!buffer) continue;
+    for (const Expr& extent : buffer->shape) {
+      if (const auto size = Ptr<Var>::from(extent)) visit(size);
+    }
+  }
+}
+
+/// What their types do not say of the sizes of parameters; of those that a statement uses, where
+/// one is given.
+Expr sizes_are_there(const Schedule& schedule, NodeId node, const Stmt& user = {}) {
+  std::vector<Ptr<Var>> sizes;
+  each_size(schedule, schedule.function_of(node), [&](const Ptr<Var>& size) {
+    const auto is_it = [&](const Ptr<Var>& known) { return known.same_as(size); };
+    if (!size->is_size && std::ranges::none_of(sizes, is_it)) sizes.push_back(size);
+  });
+  Expr result = true;
+  for (const Ptr<Var>& size : sizes) {
+    if (!user || uses_variable(user, size)) result = result && int_imm(size->dtype, 0) <= size;
+  }
+  return result;
+}
+
 /// What holds inside the part `below` of a branch or an assertion, at a node; undefined elsewhere.
 Expr condition_of(const Schedule& schedule, NodeId node, NodeId below) {
   if (const auto* branch = schedule.as<IfThenElse>(node)) {
@@ -93,7 +121,7 @@ Expr range_condition(const For& loop) {
 }
 
 Expr path_condition(const Schedule& schedule, NodeId scope) {
-  Expr known = true;
+  Expr known = sizes_are_there(schedule, scope);
   const auto add = [&](const Expr& condition) {
     if (condition.defined() && !reads_memory(condition)) known = known && condition;
   };
@@ -118,7 +146,7 @@ Stmt under_path_condition(const Schedule& schedule, NodeId nest) {
   const Stmt& stmt = schedule.statement(nest);
   const auto* loop = stmt.as<For>();
   if (!loop) return stmt;
-  Expr known = memory_is_there(*loop);
+  Expr known = memory_is_there(*loop) && sizes_are_there(schedule, nest, stmt);
   std::vector<const LetStmt*> names;
   for (NodeId below = nest, node = schedule.at(nest).parent; node != no_node;
        below = node, node = schedule.at(node).parent) {
@@ -138,15 +166,8 @@ Stmt under_path_condition(const Schedule& schedule, NodeId nest) {
 }
 
 void learn_sizes(const Schedule& schedule, std::uint32_t function, Analyzer& analyzer) {
-  const auto* func = schedule.as<PrimFunc>(schedule.root(function));
-  if (!func) return;
-  for (const Ptr<Buffer>& buffer : func->buffer_map) {
-    if (!buffer) continue;
-    for (const Expr& extent : buffer->shape) {
-      const auto size = Ptr<Var>::from(extent);
-      if (size) analyzer.update(size, {.min_value = 0});
-    }
-  }
+  each_size(schedule, function,
+            [&](const Ptr<Var>& size) { analyzer.update(size, {.min_value = 0}); });
 }
 
 Expr dimension_for(const Schedule& schedule, std::uint32_t function, const Expr& extent) {

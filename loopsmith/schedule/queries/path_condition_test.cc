@@ -74,5 +74,22 @@ for i in range(n):
             stays_a_reduction);
 }
 
+TEST(path_condition, sizes_of_parameters_are_not_negative) {
+  // With -1 elements, the loop would run once, and nothing be copied before.
+  const std::string lines = R"(
+X = T.match_buffer(a, (n,), "float32")
+Y = T.match_buffer(b, (m,), "float32")
+for i in range(n // 2 * 2, n // 2 * 2 + n % 2):
+    with T.block("Y"):
+        vi = T.axis.spatial(n, i)
+        Y[vi] = X[vi] * T.float32(2)
+)";
+  const auto func = program("a: T.handle, b: T.handle, n: T.int32, m: T.int32", lines);
+  Schedule sch(func);
+  sch.verify_quick_answers(true);
+  cache_read(sch, get_block(sch, "Y"), 0, "local");
+  expect_result(sch, func);
+}
+
 }  // namespace
 }  // namespace loopsmith

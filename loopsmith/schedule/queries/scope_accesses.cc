@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/analysis.h"
@@ -88,6 +89,27 @@ class ScopeCollector {
   ScopeAccesses& found_;
 };
 
+/// Adds what blocks with an init read without a declaration: what they update, where others write
+/// it as well, and what these wrote is there when the init does not run.
+void add_undeclared_reads(const Schedule& schedule, ScopeAccesses& found) {
+  std::unordered_map<const Object*, std::unordered_set<NodeId>> writers;
+  for (const BufferAccess& use : found.all) {
+    if (use.is_write) writers[use.buffer->data.get()].insert(use.place.node);
+  }
+  std::vector<BufferAccess> all;
+  all.reserve(found.all.size());
+  for (const BufferAccess& use : found.all) {
+    if (use.is_write && use.is_block && writers[use.buffer->data.get()].size() > 1 &&
+        schedule.get(schedule.block_at(use.place.node)).init) {
+      BufferAccess read = use;
+      read.is_write = false;
+      all.push_back(read);
+    }
+    all.push_back(use);
+  }
+  found.all = std::move(all);
+}
+
 bool has_views(const ScopeAccesses& found) {
   std::vector<const Buffer*> buffers;
   for (const BufferAccess& use : found.all) {
@@ -153,6 +175,7 @@ ScopeAccesses accesses_in_scope(const Schedule& schedule, NodeId scope) {
     const auto* let = schedule.as<LetStmt>(node);
     found.has_foreign_calls |= let && let->var->dtype.is_handle();
   }
+  add_undeclared_reads(schedule, found);
   found.decides_on_own_writes = decides_on_writes(found);
   add_uses_by_views(found);
   return found;

@@ -25,7 +25,8 @@ struct BufferAccess {
 };
 
 /// The accesses in a scope (a block, or the top of a function) in program order. Nested blocks
-/// count by the regions that the outer ones declare. An access to one of several buffers that alias
+/// count by the regions that the outer ones declare. A block with an init reads what it updates
+/// where others in the scope write it as well. An access to one of several buffers that alias
 /// may access any element of the others: these accesses come last.
 struct ScopeAccesses {
   std::vector<BufferAccess> all;

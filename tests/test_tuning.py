@@ -407,7 +407,7 @@ def test_threads_that_take_too_long_are_left_behind():
     tasks = [lambda: 1, release.wait, lambda: 3]
     assert ended_in_time(tasks, threads=2, seconds=0.1) == [1, None, 3]
     release.set()
-    # One that ended late is late, also where it ended before anybody looked.
+    # One that ended late is late, also where it ended before it was asked for.
     assert ended_in_time([lambda: 1], threads=1, seconds=0.0) == [None]
 
 

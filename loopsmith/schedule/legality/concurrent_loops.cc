@@ -85,8 +85,8 @@ bool may_lose_step(const For& loop) {
 /// Is it a matter of the loops and blocks inside whether the loop may run its iterations
 /// concurrently, and not of what each iteration accesses alone?
 bool rests_on_inside(const Schedule& before, const Schedule& after, LoopRV loop) {
-  return may_have_parts(before, after, loop) || may_lose_step(before.get(loop)) ||
-         may_lose_step(after.get(loop));
+  return may_have_parts(before, after, loop) || may_lose_step(after.get(loop)) ||
+         (&before != &after && may_lose_step(before.get(loop)));
 }
 
 /// True when the last step, which led from `before` to `after`, keeps what each iteration of a loop

@@ -178,10 +178,22 @@ bool axes_tell(const Schedule& schedule, BlockRV block, std::vector<Expr> axes,
   for (const LoopRV loop : moving) space.inside.insert(schedule.get(loop).loop_var.get());
   for (Expr& axis : axes) axis = without_cast(schedule, block, axis);
   ElementAccess instance;
-  // An instance has values of its axes: no domain is empty.
+  // An instance has values of its axes and loops: none has an empty range.
   std::vector<Expr> extents;
   for (const auto& axis : schedule.get(block).iter_vars) extents.push_back(axis->dom->extent);
-  for (const Expr& value : join_radix_terms(std::move(axes), extents)) {
+  std::vector<const For*> loops;
+  for (const LoopRV handle : loops_around(schedule, schedule.node(block))) {
+    const For& loop = schedule.get(handle);
+    loops.push_back(&loop);
+    const auto* product = loop.extent.as<Mul>();
+    if (!product) continue;
+    for (const auto& [factor, other] :
+         {std::pair(product->a, product->b), {product->b, product->a}}) {
+      if (const std::int64_t* number = as_int(factor); number && *number > 0)
+        extents.push_back(other);
+    }
+  }
+  for (const Expr& value : plain_radix_terms(std::move(axes), loops, extents)) {
     instance.indices.push_back(space.forms.read(value));
   }
   std::erase(instance.indices, std::nullopt);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/programs.h"
 #include "loopsmith/schedule/testing/semantics.h"
@@ -64,6 +66,60 @@ TEST(axes_are_injective, sees_names_around) {
   EXPECT_FALSE(has_true_axes(R"(T.axis.remap("SS", [i, j])
         B[vi, vj] = A[vi, vj] * y)",
                              "y: T.float32 = A[j, i]\n    "));
+}
+
+/// Takes `steps` of a program over n x m elements; the refusal, if there is one.
+std::string error_of_steps(const std::function<void(Schedule&)>& steps) {
+  const auto func = program("a: T.handle, n: T.int32, m: T.int32", R"(
+A = T.match_buffer(a, (n, m), "float32")
+for i, j in T.grid(n, m):
+    with T.block("A"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        A[vi, vj] = A[vi, vj] + T.float32(1)
+)");
+  Schedule sch(func);
+  const std::string refusal = error_of([&] { steps(sch); });
+  if (refusal.empty()) expect_result(sch, func);
+  return refusal;
+}
+
+TEST(block_axes, are_told_by_digits_of_any_extents) {
+  EXPECT_EQ(error_of_steps([](Schedule& sch) {
+              const LoopRV all = fuse(sch, get_loops(sch, get_block(sch, "A")));
+              parallel(sch, split(sch, all, {16, infer})[0]);
+            }),
+            "");
+  EXPECT_EQ(error_of_steps([](Schedule& sch) {
+              const auto loops = get_loops(sch, get_block(sch, "A"));
+              const auto i = split(sch, loops[0], {16, infer}),
+                         j = split(sch, loops[1], {infer, 8});
+              reorder(sch, {i[0], j[0], i[1], j[1]});
+              parallel(sch, fuse(sch, {i[0], j[0]}));
+            }),
+            "");
+  EXPECT_EQ(error_of_steps([](Schedule& sch) {
+              const LoopRV all = fuse(sch, get_loops(sch, get_block(sch, "A")));
+              const auto parts = split(sch, all, {4, infer, 8});
+              parallel(sch, fuse(sch, {parts[0], parts[1]}));
+            }),
+            "");
+}
+
+TEST(block_axes, are_not_told_by_digits_that_overlap) {
+  // i * 3 + j is 3 for i = 1, j = 0, and for i = 0, j = 3; and the extent of j varies.
+  for (const std::string_view loops :
+       {"for i, j in T.grid(4, 5):", "for i in range(1, 4):\n  for j in range(3 * i):"}) {
+    Schedule sch(program("A: T.Buffer((40,), 'float32')", fmt::format(R"(
+{}
+    with T.block("A"):
+        v = T.axis.spatial(40, i * 3 + j)
+        A[v] = A[v] + T.float32(1)
+)",
+                                                                      loops)));
+    EXPECT_TRUE(error_of([&] {
+                  parallel(sch, get_loop(sch, "i"));
+                }).starts_with("step_keeps_results: parallel: results would change: "));
+  }
 }
 
 TEST(block_axes, are_not_all_where_results_decide_on_instances) {

@@ -425,6 +425,42 @@ for i in range(T.min(n, 1) * 8):
       "as axis vn may leave its domain where no iteration runs");
 }
 
+TEST(blockize, refuses_domains_that_change_while_the_loops_run) {
+  const auto refusal_of = [](std::string_view lines) {
+    Schedule sch(program("A: T.Buffer((1,), 'int32'), B: T.Buffer((9,), 'int32')", lines));
+    return error_of([&] { blockize(sch, get_loop(sch, "j")); });
+  };
+  const std::string refusal =
+      "space_is_divisible: blockize: block B can not be blockized by the loops starting at j, as "
+      "the domain of axis vi is read from memory that the loops write";
+  EXPECT_EQ(refusal_of(R"(
+for i, j in T.grid(A[0], 1):
+    with T.block("B"):
+        vi = T.axis.spatial(6, i + j)
+        A[0] = 1
+)"),
+            refusal);
+  EXPECT_EQ(refusal_of(R"(
+for i in range(A[0]):
+    for j in range(1):
+        with T.block("B"):
+            vi = T.axis.spatial(6, i + j)
+            B[vi] = 1
+    with T.block("A"):
+        A[0] = 1
+)"),
+            refusal);
+  EXPECT_EQ(refusal_of(R"(
+with T.block("A"):
+    A[0] = 6
+for i, j in T.grid(A[0], 1):
+    with T.block("B"):
+        vi = T.axis.spatial(6, i + j)
+        B[vi] = 1
+)"),
+            "");
+}
+
 TEST(blockize, refuses_inits_under_conditions_on_memory) {
   Schedule sch(program("A: T.Buffer((4,), 'int32'), B: T.Buffer((1,), 'int32')", R"(
 for i, k in T.grid(4, 3):

@@ -5,8 +5,10 @@
 #include <optional>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
+#include "loopsmith/ir/walk.h"
 
 namespace loopsmith {
 namespace {
@@ -67,10 +69,56 @@ bool join_one(std::vector<Expr>& values, std::span<const Expr> positive) {
   return false;
 }
 
+/// `expr / by`, where that is told by its form; null elsewhere.
+Expr quotient(const Expr& expr, const Expr& by) {
+  if (are_same(expr, by)) return int_imm(expr.dtype(), 1);
+  const std::int64_t *number = as_int(expr), *divisor = as_int(by);
+  if (number && divisor && *divisor > 0 && *number % *divisor == 0) {
+    return int_imm(expr.dtype(), *number / *divisor);
+  }
+  if (const auto* sum = expr.as<Add>()) {
+    const Expr a = quotient(sum->a, by);
+    const Expr b = a.defined() ? quotient(sum->b, by) : Expr();
+    return b.defined() ? a + b : Expr();
+  }
+  if (const auto* product = expr.as<Mul>()) {
+    if (const Expr a = quotient(product->a, by); a.defined()) return a * product->b;
+    if (const Expr b = quotient(product->b, by); b.defined()) return product->a * b;
+  }
+  return {};
+}
+
+/// Is the number of iterations of a loop, which start at 0, the same in all iterations of others?
+bool is_digit_of(const For& loop, const Expr& variable, std::span<const For* const> loops) {
+  return loop.loop_var.same_as(variable) && is_const_int(loop.min, 0) &&
+         is_const_int(loop.step, 1) && !reads_memory(loop.extent) &&
+         std::ranges::none_of(
+             loops, [&](const For* other) { return uses_variable(loop.extent, other->loop_var); });
+}
+
+/// Takes one sum apart; false when there is none.
+bool split_one(std::vector<Expr>& values, std::span<const For* const> loops) {
+  for (Expr& value : values) {
+    const auto* sum = value.as<Add>();
+    if (!sum || !sum->b.is<Var>()) continue;
+    const auto loop = std::ranges::find_if(
+        loops, [&](const For* each) { return is_digit_of(*each, sum->b, loops); });
+    if (loop == loops.end()) continue;
+    const Expr rest = quotient(sum->a, (*loop)->extent);
+    if (!rest.defined()) continue;
+    const Expr digit = sum->b;
+    value = rest;
+    values.push_back(digit);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-std::vector<Expr> join_radix_terms(std::vector<Expr> values, std::span<const Expr> positive) {
-  while (join_one(values, positive)) {
+std::vector<Expr> plain_radix_terms(std::vector<Expr> values, std::span<const For* const> loops,
+                                    std::span<const Expr> positive) {
+  while (join_one(values, positive) || split_one(values, loops)) {
   }
   return values;
 }

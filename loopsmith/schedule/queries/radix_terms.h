@@ -4,13 +4,20 @@
 #include <vector>
 
 #include "loopsmith/ir/expr.h"
+#include "loopsmith/ir/stmt.h"
 
 namespace loopsmith {
 
-/// Fewer expressions with the same information as `values`: where `x // m` and `x % m` are among
-/// them, x takes their place, since x = (x // m) * m + x % m, for a number m above 0 or one of
-/// `positive`, or a product of such: both are 0 where m is. So the values of axes whose loops, of
-/// any extents, were fused are one loop again: f // (m * k), f // k % m and f % k make f.
-std::vector<Expr> join_radix_terms(std::vector<Expr> values, std::span<const Expr> positive);
+/// Expressions in terms of `loops` with the same information as `values`, and digits put together
+/// or taken apart, so that affine forms can read them.
+///
+/// Lemma. x // m and x % m tell x, as x = (x // m) * m + x % m, for m above 0. So the values of
+/// axes whose loops, of any extents, were fused are one loop again: f // (m * k), f // k % m and f
+/// % k make f. And q * m + i tells both q and i where 0 <= i < m, and m is the same in all
+/// iterations: so are those of loops that were split, i being the inner one and m its extent.
+///
+/// `positive`: what is above 0 besides numbers.
+std::vector<Expr> plain_radix_terms(std::vector<Expr> values, std::span<const For* const> loops,
+                                    std::span<const Expr> positive);
 
 }  // namespace loopsmith

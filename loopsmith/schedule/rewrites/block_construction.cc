@@ -16,6 +16,7 @@
 #include "loopsmith/schedule/conditions.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/block_kinds.h"
+#include "loopsmith/schedule/queries/scope_accesses.h"
 #include "loopsmith/schedule/rewrites/axis_rewrite.h"
 #include "loopsmith/support/error.h"
 
@@ -420,6 +421,28 @@ Ptr<Var> loop_in(const Schedule& schedule, const EnclosingBlock& enclosing) {
   return nullptr;
 }
 
+/// An axis of the new block whose domain is read from memory that is written while the loops around
+/// run: iterations that come later would leave it. Null without one.
+const IterVar* changing_axis(const Schedule& schedule, const EnclosingBlock& enclosing) {
+  const auto loops = loops_around(schedule, enclosing.first);
+  if (loops.empty()) return nullptr;
+  const auto changes = [&](const Ptr<IterVar>& axis) {
+    const Range& domain = *axis->dom;
+    if (!reads_memory(domain.min) && !reads_memory(domain.extent)) return false;
+    auto read = free_buffers(domain.extent);
+    std::ranges::copy(free_buffers(domain.min), std::back_inserter(read));
+    const ScopeAccesses all = accesses_in_scope(schedule, scope_of(schedule, enclosing.first));
+    return std::ranges::any_of(all.all, [&](const BufferAccess& use) {
+      return use.is_write && is_inside(schedule, use.place, schedule.node(loops[0])) &&
+             std::ranges::any_of(read, [&](const Ptr<Buffer>& buffer) {
+               return buffer->data.same_as(use.buffer->data);
+             });
+    });
+  };
+  const auto found = std::ranges::find_if(enclosing.block.iter_vars, changes);
+  return found == enclosing.block.iter_vars.end() ? nullptr : found->get();
+}
+
 }  // namespace
 
 Argument to_argument(const LoopOrBlocks& value) {
@@ -445,13 +468,20 @@ std::variant<EnclosingBlock, Refusal> enclosing_block_of(const Schedule& schedul
   auto made = loop ? around_loop(schedule, *loop, preserve_unit_iters)
                    : around_blocks(schedule, blocks, preserve_unit_iters);
   const auto* enclosing = std::get_if<EnclosingBlock>(&made);
-  const Ptr<Var> foreign = enclosing ? loop_in(schedule, *enclosing) : nullptr;
-  if (!foreign.defined()) return made;
-  const Argument start = loop ? Argument(*loop) : Argument(blocks[0]);
-  return Refusal{&space_is_divisible,
-                 {Argument(blocks[0]), start,
-                  Argument(fmt::format("loop {}, which is not in the same scope, is bound to it",
-                                       foreign->name))}};
+  if (!enclosing) return made;
+  const auto indivisible = [&](std::string why) {
+    const Argument start = loop ? Argument(*loop) : Argument(blocks[0]);
+    return Refusal{&space_is_divisible, {Argument(blocks[0]), start, Argument(std::move(why))}};
+  };
+  if (const Ptr<Var> foreign = loop_in(schedule, *enclosing)) {
+    return indivisible(
+        fmt::format("loop {}, which is not in the same scope, is bound to it", foreign->name));
+  }
+  if (const IterVar* axis = changing_axis(schedule, *enclosing)) {
+    return indivisible(fmt::format("the domain of axis {} is read from memory that the loops write",
+                                   axis->var->name));
+  }
+  return made;
 }
 
 BlockRV insert_enclosing_block(Schedule& schedule, EnclosingBlock&& enclosing) {

@@ -375,5 +375,26 @@ for i, j in T.grid(A[1] % 2, 3):
             "T.block(\"D\")` is not what it was");
 }
 
+TEST(compute_at, runs_over_all_of_an_axis_whose_consumers_wrap_around) {
+  const auto func = program(R"(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32"))", R"(
+t = T.alloc_buffer((64,), "float32")
+for i in range(64):
+    with T.block("t"):
+        v = T.axis.spatial(64, i)
+        t[v] = A[v] * T.float32(2)
+for i in range(64):
+    with T.block("B"):
+        v = T.axis.spatial(64, i)
+        B[v] = t[(v + 63) % 64] + t[(v + 1) % 64]
+)");
+  Schedule sch(func);
+  const LoopRV tile = split(sch, get_loops(sch, get_block(sch, "B"))[0], {infer, 8})[0];
+  compute_at(sch, get_block(sch, "t"), tile);
+  const LoopRV inner = get_loops(sch, get_block(sch, "t"))[1];
+  EXPECT_TRUE(is_const_int(sch.get(inner).extent, 64));
+  EXPECT_TRUE(is_const_int(sch.realize(get_block(sch, "t")).predicate, 1));
+  expect_result(sch, func);
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -139,6 +139,13 @@ Stmt body_for_values(const Schedule& schedule, std::uint32_t function, const For
     copy.extent = analyzer.simplify(copy.extent);
     return make(std::move(copy));
   });
+  // Regions are declared in terms of what is decided.
+  inside.on<Range>([&](const Range& node) -> Ptr<Range> {
+    Ptr<Range> decided_inside = inside.children(node);
+    if (decided_inside.get() == &node) return decided_inside;
+    return make(Range{.min = analyzer.simplify(decided_inside->min),
+                      .extent = analyzer.simplify(decided_inside->extent)});
+  });
   inside.on<BlockRealize>([&](const BlockRealize& node) -> Stmt {
     BlockRealize copy = node;
     for (Expr& value : copy.iter_values) value = inside(value);

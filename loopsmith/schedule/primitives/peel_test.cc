@@ -503,5 +503,23 @@ for i, j in T.grid(n, n):
   EXPECT_TRUE(judged.sameness == judge::Sameness::same) << judged.reason;
 }
 
+TEST(peel, declares_the_rows_that_are_left_of_those_that_wrap_around) {
+  const auto func = program(R"(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32"))", R"(
+for y in range(64):
+    with T.block("B"):
+        vy = T.axis.spatial(64, y)
+        B[vy] = A[(vy + 63) % 64] + A[(vy + 1) % 64]
+)");
+  Schedule sch(func);
+  peel(sch, get_loop(sch, "y"), 1, 1);
+  const auto rows_of = [&](const std::string& block) {
+    return sch.get(get_block(sch, block)).reads[0]->region[0]->extent;
+  };
+  EXPECT_TRUE(is_const_int(rows_of("B"), 3));
+  EXPECT_TRUE(is_const_int(rows_of("B_first"), 63));
+  EXPECT_TRUE(is_const_int(rows_of("B_last"), 63));
+  expect_result(sch, func);
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -172,6 +172,8 @@ class Placer {
     }
     if (!width) {
       values = {analyzer().simplify(values.min), analyzer().simplify(values.max)};
+      // Of indices that wrap around, the bounds may be beyond the domain.
+      if (is_less_equal(values.min, first) && is_less_equal(last, values.max)) return whole;
     }
     AxisRange run{.min = values.min, .extent = Expr(), .guards = {}};
     if (width)

@@ -34,7 +34,7 @@ int status_of_interrupted(bool ends_at_interrupt) {
     };
     const Best best = search(testing::product(), options);
     const bool is_early = !best.trials.empty() && best.trials.size() < 10'000;
-    const bool is_noted = own_interrupts == 0;
+    const bool is_noted = own_interrupts == 0 && best.was_interrupted;
     ::raise(SIGINT);
     ::_exit(is_early && is_noted && own_interrupts == 1 ? 0 : 1);
   }

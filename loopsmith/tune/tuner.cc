@@ -104,9 +104,10 @@ SearchProgress progress_of(const std::vector<AnyTask>& tasks, double elapsed,
   return progress;
 }
 
-/// Takes steps of tasks until the trials or the time are used up, or nothing is left.
+/// Takes steps of tasks until the trials or the time are used up, or nothing is left; true where
+/// Ctrl-C ended it.
 template <class AnyTask>
-void run(std::vector<AnyTask>& tasks, const std::vector<double>& weights,
+bool run(std::vector<AnyTask>& tasks, const std::vector<double>& weights,
          const SearchOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   const auto elapsed = [&] {
@@ -128,6 +129,7 @@ void run(std::vector<AnyTask>& tasks, const std::vector<double>& weights,
     done += tasks[*next].exploration().step(std::min(Search::batch_size, wanted - done), has_time);
     if (options.progress) lines.update(progress_of(tasks, elapsed(), options));
   }
+  return interrupt.has_come();
 }
 
 /// Does what writes a record; says why it could not: a result is worth more than its record.
@@ -181,8 +183,9 @@ Best search_in_space(const Ptr<PrimFunc>& func, const Space& space, const Search
   const auto records = records_of(options);
   std::vector<FunctionTask> tasks;
   tasks.emplace_back(func, space, options, log_of(func, space, records, options));
-  run(tasks, {1.0}, options);
+  const bool was_interrupted = run(tasks, {1.0}, options);
   Best best = tasks.front().best();
+  best.was_interrupted = was_interrupted;
   record(func, best, records, options);
   return best;
 }
@@ -222,8 +225,9 @@ BestSizes search_sizes(const Ptr<PrimFunc>& func, const std::map<std::string, Si
   std::vector<FunctionSizesTask> tasks;
   tasks.emplace_back(func, drawn_sizes(*func, sizes, options.seed), space, options,
                      log_of(func, space, records, options));
-  run(tasks, {1.0}, options);
+  const bool was_interrupted = run(tasks, {1.0}, options);
   BestSizes best = tasks.front().best();
+  best.was_interrupted = was_interrupted;
   if (!records || best.is_default()) return best;
   std::string failure = failure_of([&] { records->add(record_of(best, target_key_of(options))); });
   if (!failure.empty()) best.record_failure = std::move(failure);
@@ -256,11 +260,12 @@ BestModule search_module(const Ptr<IRModule>& module, const std::map<std::string
     const auto weight = weights.find(names[i]);
     calls.push_back(weight == weights.end() ? 1.0 : weight->second);
   }
-  run(tasks, calls, options);
+  const bool was_interrupted = run(tasks, calls, options);
   BestModule best{.module = module, .functions = {}};
   for (std::size_t i = 0; i < names.size(); ++i) {
     try {
       Best found = tasks[i].best();
+      found.was_interrupted = was_interrupted;
       record(functions[i], found, records, options);
       best.functions.emplace(names[i], std::move(found));
     } catch (const UserError& error) {  // Of the others, nothing is lost.

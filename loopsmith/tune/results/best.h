@@ -25,6 +25,7 @@ struct Best {
   /// False where the program as it is written took too long to compare results with it; they are
   /// those of the default schedule in any case.
   bool is_checked = false;
+  bool was_interrupted = false;     ///< Ctrl-C ended the search, see `ends_at_interrupt`.
   std::string record_failure = {};  ///< Why the file of records could not take it.
 
   /// True where `build` without a schedule gives quicker code.
@@ -52,6 +53,7 @@ struct BestSizes {
   std::vector<SizedRow> rows = {};            ///< What was measured, for each of the drawn sizes.
   std::vector<Trial> trials = {};             ///< Their times are means over the sizes.
   bool is_checked = false;
+  bool was_interrupted = false;
   std::string record_failure = {};
 
   /// True where the default schedule is the best for all sizes.

@@ -17,10 +17,19 @@ Expr offset_of(const Buffer& buffer, const std::vector<Expr>& indices) {
   return offset;
 }
 
+bool is_of_physical_axes(const Buffer& buffer) {
+  const auto& separators = buffer.axis_separators;
+  if (buffer.shape.size() != separators.size() + 1) return false;
+  for (std::size_t i = 0; i < separators.size(); ++i) {
+    if (separators[i] != static_cast<std::int64_t>(i + 1)) return false;
+  }
+  return true;
+}
+
 Ptr<Buffer> flattened_buffer(const Ptr<Buffer>& buffer) {
   const std::size_t rank = buffer->shape.size();
   const auto& separators = buffer->axis_separators;
-  if (buffer->strides.empty() && rank == separators.size() + 1) return buffer;
+  if (buffer->strides.empty() && is_of_physical_axes(*buffer)) return buffer;
   Buffer flat = *buffer;
   flat.shape.clear();
   flat.strides.clear();

@@ -11,6 +11,10 @@ namespace loopsmith {
 /// another number of indices.
 Expr offset_of(const Buffer& buffer, const std::vector<Expr>& indices);
 
+/// True when each dimension of a buffer is a physical axis: no two are left together by its axis
+/// separators, and none of these is before the first or behind the last.
+bool is_of_physical_axes(const Buffer& buffer);
+
 /// A buffer over the same memory with one dimension for each group of dimensions that the axis
 /// separators leave together; itself where it has that shape.
 Ptr<Buffer> flattened_buffer(const Ptr<Buffer>& buffer);

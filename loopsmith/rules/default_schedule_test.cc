@@ -20,14 +20,14 @@ using te::compute;
 using te::placeholder;
 using te::reduce_axis;
 using te::Tensor;
-using testing::Argument;
 using testing::numbers;
+using testing::TestArgument;
 
 constexpr CpuModel machine{
     .vector_bytes = 64, .vector_registers = 32, .cores = 2, .thread_start_cycles = 500};
 
 /// The schedule, checked.
-Ptr<PrimFunc> checked(const Ptr<PrimFunc>& func, const std::vector<Argument>& arguments,
+Ptr<PrimFunc> checked(const Ptr<PrimFunc>& func, const std::vector<TestArgument>& arguments,
                       const CpuModel& on = machine) {
   return testing::checked_schedule(func, arguments, on);
 }
@@ -176,8 +176,8 @@ TEST(default_schedule, lets_sums_wait_between_blocks_of_a_long_reduction) {
   small.core_cache_bytes = 1 << 13;
   const Ptr<Var> n = size_var("n"), m = size_var("m"), l = size_var("l");
   for (const auto& [rows, columns, depth] : {std::tuple{24, 48, 20}, {19, 50, 23}}) {
-    const std::vector<Argument> arguments{numbers({rows, depth}), numbers({depth, columns}, 2),
-                                          numbers({rows, columns})};
+    const std::vector<TestArgument> arguments{numbers({rows, depth}), numbers({depth, columns}, 2),
+                                              numbers({rows, columns})};
     const auto func = checked(matmul(rows, columns, depth), arguments, small);
     EXPECT_EQ(count_buffers(func, "_rf_local"), 1) << script(func);
     checked(matmul(n, m, l), arguments, small);
@@ -198,7 +198,8 @@ TEST(default_schedule, shares_copies_among_axes_that_they_do_not_move_along) {
 TEST(default_schedule, copies_a_part_of_an_expression_whole_or_not_at_all) {
   const Tensor a = placeholder({30, 9}, f32, "A"), b = placeholder({7, 40}, f32, "B");
   const te::IterVar k = reduce_axis(0, 9, "k");
-  const std::vector<Argument> arguments{numbers({30, 9}), numbers({7, 40}, 2), numbers({30, 40})};
+  const std::vector<TestArgument> arguments{numbers({30, 9}), numbers({7, 40}, 2),
+                                            numbers({30, 40})};
   const auto product_with = [&](const std::function<Expr(Expr, Expr)>& element) {
     const Tensor c = compute({30, 40}, [&](Expr i, Expr j) { return te::sum(element(i, j), {k}); });
     return checked(te::create_prim_func({a, b, c}), arguments);

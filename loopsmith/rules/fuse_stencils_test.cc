@@ -35,7 +35,7 @@ int count(const std::string& text, std::string_view part) {
 
 std::string steps_of(const std::vector<Tensor>& tensors, const CpuModel& on = machine) {
   const auto func = te::create_prim_func(std::vector<Ref>(tensors.begin(), tensors.end()));
-  std::vector<testing::Argument> arguments;
+  std::vector<testing::TestArgument> arguments;
   for (const Tensor& tensor : tensors) {
     std::vector<std::int64_t> shape;
     for (const Expr& extent : tensor->shape) shape.push_back(*as_int(extent));

@@ -22,8 +22,8 @@ namespace peel_boundaries_test {
 using te::compute;
 using te::placeholder;
 using te::Tensor;
-using testing::Argument;
 using testing::numbers;
+using testing::TestArgument;
 
 constexpr CpuModel machine{.vector_bytes = 32, .vector_registers = 16, .cores = 2};
 
@@ -51,7 +51,7 @@ bool has_borders(const Ptr<PrimFunc>& func) {
   return found;
 }
 
-Ptr<PrimFunc> checked(const Ptr<PrimFunc>& func, const std::vector<Argument>& arguments) {
+Ptr<PrimFunc> checked(const Ptr<PrimFunc>& func, const std::vector<TestArgument>& arguments) {
   return testing::checked_schedule(func, arguments, machine);
 }
 
@@ -204,7 +204,7 @@ TEST(peel_boundaries, keeps_what_random_borders_compute) {
         },
         "out");
     const auto func = te::create_prim_func({image, out});
-    const Argument pixels = numbers({rows, width, cells});
+    const TestArgument pixels = numbers({rows, width, cells});
     cut += has_borders(checked(func, {pixels, pixels}));
     if (::testing::Test::HasFailure()) return;
   }

@@ -16,8 +16,8 @@ using te::compute;
 using te::placeholder;
 using te::reduce_axis;
 using te::Tensor;
-using testing::Argument;
 using testing::numbers;
+using testing::TestArgument;
 
 constexpr CpuModel machine{
     .vector_bytes = 32, .vector_registers = 16, .cores = 2, .thread_start_cycles = 500};
@@ -36,7 +36,7 @@ const CpuModel with_bytes = [] {
 }();
 
 /// The steps of the default schedule, which is checked.
-std::string steps_of(const Ptr<PrimFunc>& func, const std::vector<Argument>& arguments,
+std::string steps_of(const Ptr<PrimFunc>& func, const std::vector<TestArgument>& arguments,
                      const CpuModel& on = machine) {
   testing::checked_schedule(func, arguments, on);
   return default_schedule(func, on, /*leaves_holes=*/false).trace().text();

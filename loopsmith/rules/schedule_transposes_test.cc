@@ -15,13 +15,13 @@ namespace schedule_transposes_test {
 using te::compute;
 using te::placeholder;
 using te::Tensor;
-using testing::Argument;
 using testing::numbers;
+using testing::TestArgument;
 
 constexpr CpuModel machine{.vector_bytes = 32, .vector_registers = 16, .cores = 2};
 
 /// The schedule as script, checked.
-std::string checked(const Ptr<PrimFunc>& func, const std::vector<Argument>& arguments) {
+std::string checked(const Ptr<PrimFunc>& func, const std::vector<TestArgument>& arguments) {
   return script(testing::checked_schedule(func, arguments, machine));
 }
 

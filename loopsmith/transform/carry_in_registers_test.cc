@@ -23,9 +23,9 @@ struct CarryInRegisters : ::testing::Test {
   /// How many registers a loop has got; what it computes is as before.
   int registers_of(const Ptr<PrimFunc>& func) {
     const Ptr<PrimFunc> result = carry_in_registers(func);
-    std::vector<Argument> before{{{16}, std::vector<double>(16, 2)},
-                                 {{18}, std::vector<double>(18, 3)}};
-    std::vector<Argument> after = before;
+    std::vector<TestArgument> before{{{16}, std::vector<double>(16, 2)},
+                                     {{18}, std::vector<double>(18, 3)}};
+    std::vector<TestArgument> after = before;
     evaluate(func, before);
     evaluate(result, after);
     EXPECT_EQ(before, after) << script(result);
@@ -118,9 +118,9 @@ struct CarryLanes : CarryInRegisters {
   int carries(const std::vector<std::pair<int, int>>& read) {
     const Ptr<PrimFunc> func = function({c}, rows(read));
     const Ptr<PrimFunc> result = carry_in_registers(func);
-    std::vector<Argument> before{{{81}, {}}};
+    std::vector<TestArgument> before{{{81}, {}}};
     for (int k = 0; k < 81; ++k) before[0].elements.push_back(k % 7);
-    std::vector<Argument> after = before;
+    std::vector<TestArgument> after = before;
     evaluate(func, before);
     evaluate(result, after);
     EXPECT_EQ(before, after) << script(result);

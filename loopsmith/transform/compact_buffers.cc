@@ -81,22 +81,33 @@ bool has_window_of_its_own(AccessTable& table, const Allocation& allocation, con
 }  // namespace
 
 bool is_of_each_iteration(AccessTable& table, const Allocation& allocation, const Scope* loop) {
-  return has_window_of_its_own(table, allocation, loop) ||
-         writes_before_reads(table, allocation, loop);
+  if (writes_before_reads(table, allocation, loop)) return true;
+  if (!has_window_of_its_own(table, allocation, loop)) return false;
+  // An iteration of a loop around may find there what an earlier one left.
+  const Scope* around = loop->parent;
+  while (around != allocation.inside && (!around->stmt.is<For>() || is_launch_loop(around->stmt))) {
+    around = around->parent;
+  }
+  return around == allocation.inside || is_of_each_iteration(table, allocation, around);
 }
 
 namespace {
 
-/// The innermost loop whose iterations use memory that threads share each for itself, so that one
-/// part of it serves all of them; else the place of the allocation.
+/// The innermost loop whose iterations, one after another, use memory that threads share each for
+/// itself, so that one part of it serves all of them; else the place of the allocation.
 const Scope* reused_in(AccessTable& table, const Allocation& allocation) {
   if (!is_shared_by_threads(memory_scope(*allocation.buffer))) return allocation.inside;
+  const Scope* reused = nullptr;
   for (const Scope* s = allocation.common; s != allocation.inside; s = s->parent) {
     const auto* loop = s->stmt.as<For>();
     if (!loop || is_launch_loop(s->stmt)) continue;
-    if (is_of_each_iteration(table, allocation, s)) return s;
+    if (loop->kind == ForKind::parallel || loop->kind == ForKind::vectorized) {
+      reused = nullptr;  // Its iterations use their parts at the same time.
+    } else if (!reused && is_of_each_iteration(table, allocation, s)) {
+      reused = s;
+    }
   }
-  return allocation.inside;
+  return reused ? reused : allocation.inside;
 }
 
 /// The part of dimension `d` that is used in `within`: its start and extent; none where all of it

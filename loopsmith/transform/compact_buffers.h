@@ -19,7 +19,8 @@ Ptr<PrimFunc> compact_buffers(const Ptr<PrimFunc>& func);
 Ptr<PrimFunc> compact_thread_memory(const Ptr<PrimFunc>& func);
 
 /// True when no value goes through the memory from one iteration of `loop`, which is around all
-/// that uses it, to another: each might as well have its own.
+/// that uses it, to another, also of those that it has in another iteration of a loop around: each
+/// might as well have its own.
 bool is_of_each_iteration(AccessTable& table, const Allocation& allocation, const Scope* loop);
 
 }  // namespace loopsmith

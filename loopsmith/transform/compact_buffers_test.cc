@@ -79,5 +79,19 @@ TEST_F(CompactBuffers, rounds_strides_up_as_asked) {
   EXPECT_TRUE(same(compact(make(std::move(allocate))), allocated(u, nest(u))));
 }
 
+TEST_F(CompactBuffers, keeps_what_iterations_leave_for_each_other_or_use_at_once) {
+  const Ptr<Buffer> t = decl_buffer({4}, f32, "T", "shared");
+  const auto room = [&](ForKind kind, const Stmt& write) {
+    const Stmt use = seq({write, store(a, load(t, {j}), {i, j})});
+    const Stmt nest = for_loop(i, 0, n, for_loop(j, 0, 4, use, kind));
+    return compact(allocated(t, nest)).as<Allocate>()->extents[0];
+  };
+  const Stmt fill = store(t, f(1), {j});
+  EXPECT_TRUE(same(room(ForKind::serial, fill), Expr(1)));
+  EXPECT_TRUE(same(room(ForKind::parallel, fill), Expr(4)));
+  const Stmt sum = store(t, load(t, {j}) + f(1), {j});
+  EXPECT_TRUE(same(room(ForKind::serial, sum), Expr(4)));
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -4,6 +4,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "loopsmith/ir/buffer_address.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/loops.h"
@@ -38,7 +39,7 @@ bool is_small(const Buffer& buffer) {
 
 bool is_flat(const Buffer& buffer) {
   if (buffer.elem_offset.defined() && !is_const_int(buffer.elem_offset, 0)) return false;
-  return buffer.shape.size() == 1 && buffer.strides.empty();
+  return is_of_physical_axes(buffer) && buffer.strides.empty();
 }
 
 Layout layout_of(const Ptr<Buffer>& buffer) {

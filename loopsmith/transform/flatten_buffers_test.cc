@@ -67,6 +67,22 @@ TEST(flatten_buffers, keeps_one_index_for_each_group_of_dimensions) {
            declared(b, for_loop(i, 0, 2, store(b, f(1), {i * 3 + 1, i * 5 + 2})))));
 }
 
+TEST(flatten_buffers, gives_empty_groups_of_dimensions_one_element) {
+  const auto flattens = [](std::vector<Expr> shape, std::vector<std::int64_t> separators,
+                           std::vector<Expr> indices, std::vector<Expr> flat_shape,
+                           std::vector<Expr> flat_indices) {
+    Buffer grouped = *decl_buffer(std::move(shape), f32, "A");
+    grouped.axis_separators = std::move(separators);
+    const Ptr<Buffer> a = make(std::move(grouped));
+    const Ptr<Buffer> b = flat(a, std::move(flat_shape), {1});
+    return same(flatten_buffers(function({a}, store(a, f(1), std::move(indices))))->body,
+                declared(b, store(b, f(1), std::move(flat_indices))));
+  };
+  EXPECT_TRUE(flattens({6}, {0}, {3}, {1, 6}, {0, 3}));
+  EXPECT_TRUE(flattens({6}, {1}, {3}, {6, 1}, {3, 0}));
+  EXPECT_TRUE(flattens({2, 3}, {0}, {1, 2}, {1, 6}, {0, 5}));
+}
+
 TEST(flatten_buffers, computes_in_64_bits_what_may_be_large) {
   const Ptr<Var> n = size_var("n"), i = var("i");
   const Ptr<Buffer> a = decl_buffer({n, n}, f32, "A"), big = decl_buffer({65536, 65536}, f32, "B");

@@ -34,9 +34,9 @@ struct KeepAccumulators : ::testing::Test {
   /// How many registers loops have got; what the function computes is as before.
   int registers_of(const Ptr<PrimFunc>& func) {
     const Ptr<PrimFunc> result = keep_accumulators(func);
-    std::vector<Argument> before{{{16}, std::vector<double>(16, 2)},
-                                 {{16}, std::vector<double>(16, 3)}};
-    std::vector<Argument> after = before;
+    std::vector<TestArgument> before{{{16}, std::vector<double>(16, 2)},
+                                     {{16}, std::vector<double>(16, 3)}};
+    std::vector<TestArgument> after = before;
     evaluate(func, before);
     evaluate(result, after);
     EXPECT_EQ(before, after) << script(result);

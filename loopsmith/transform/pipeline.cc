@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "loopsmith/ir/buffer_address.h"
 #include "loopsmith/ir/script_printer.h"
 #include "loopsmith/ir/vector_lanes.h"
 #include "loopsmith/ir/walk.h"
@@ -187,7 +188,7 @@ Form form_of(const Object& node) {
       const Buffer& buffer = node.kind == kind_of<BufferLoad>
                                  ? *static_cast<const BufferLoad&>(node).buffer
                                  : *static_cast<const BufferStore&>(node).buffer;
-      const bool is_flat = buffer.shape.size() == buffer.axis_separators.size() + 1 &&
+      const bool is_flat = is_of_physical_axes(buffer) &&
                            (buffer.strides.empty() || is_const_int(buffer.strides.back(), 1)) &&
                            (!buffer.elem_offset.defined() || is_const_int(buffer.elem_offset, 0));
       return is_flat ? Form::lowered : Form::loops;

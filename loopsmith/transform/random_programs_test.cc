@@ -9,10 +9,11 @@
 namespace loopsmith {
 namespace {
 
-using testing::Argument;
 using testing::Program;
+using testing::TestArgument;
 
-std::vector<Argument> result_of(const Ptr<PrimFunc>& func, std::vector<Argument> arguments) {
+std::vector<TestArgument> result_of(const Ptr<PrimFunc>& func,
+                                    std::vector<TestArgument> arguments) {
   testing::evaluate(func, arguments);
   return arguments;
 }
@@ -24,11 +25,11 @@ TEST_P(RandomPrograms, keep_their_meaning_under_each_pass) {
   for (int i = 0; i < programs_a_case; ++i) {
     const int seed = GetParam() * programs_a_case + i;
     const Program program = testing::random_program(seed);
-    const std::vector<Argument> expected = result_of(program.func, program.arguments);
+    const std::vector<TestArgument> expected = result_of(program.func, program.arguments);
     LowerOptions options{.verify = true};
     options.on_pass = [&](const PassRecord& record) {
       if (record.after.same_as(record.before)) return;
-      std::vector<Argument> actual;
+      std::vector<TestArgument> actual;
       ASSERT_NO_THROW(actual = result_of(record.after, program.arguments))
           << "seed " << seed << " after " << record.name;
       ASSERT_EQ(actual, expected) << "seed " << seed << " after " << record.name;

@@ -36,8 +36,8 @@ struct TilesInRegisters : ::testing::Test {
     const Ptr<PrimFunc> result = tiles_in_registers(func);
     std::vector<double> values(144);
     for (std::size_t n = 0; n < values.size(); ++n) values[n] = static_cast<double>(n * 7 % 11);
-    std::vector<Argument> before{{{12, 12}, values}};
-    std::vector<Argument> after = before;
+    std::vector<TestArgument> before{{{12, 12}, values}};
+    std::vector<TestArgument> after = before;
     evaluate(func, before);
     evaluate(result, after);
     EXPECT_EQ(before, after) << script(result);

@@ -120,10 +120,10 @@ TEST_F(TransposeInRegisters, computes_what_the_loops_compute_for_each_size_and_t
         const auto func = function(
             {a, b}, tile(columns, rows, store(b, load(a, {j * 40 + i + 3}), {i * rows + j})));
         EXPECT_GT(shuffles(func), 0);
-        Argument from{.shape = {rows * 40}}, to{.shape = {columns * rows}};
+        TestArgument from{.shape = {rows * 40}}, to{.shape = {columns * rows}};
         for (int each = 0; each < rows * 40; ++each) from.elements.push_back(each * 7 % 100);
         to.elements.resize(static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows));
-        std::vector<Argument> before{from, to}, after = before;
+        std::vector<TestArgument> before{from, to}, after = before;
         evaluate(func, before);
         evaluate(transpose_in_registers(func, 256), after);
         EXPECT_EQ(before, after) << columns << " x " << rows;
@@ -156,10 +156,10 @@ TEST_F(TransposeInRegisters, asks_once_whether_a_minimum_changes_nothing) {
   EXPECT_NE(text.find("if part < 4:"), std::string::npos) << text;
   EXPECT_NE(text.find("T.Shuffle([lanes, lanes_1, lanes_2, lanes_3]"), std::string::npos) << text;
   EXPECT_NE(text.find("T.min(part * 4 + i, 18)"), std::string::npos) << text;
-  Argument from{.shape = {200}}, to{.shape = {64}};
+  TestArgument from{.shape = {200}}, to{.shape = {64}};
   for (int each = 0; each < 200; ++each) from.elements.push_back(each * 7 % 100);
   to.elements.resize(64);
-  std::vector<Argument> before{from, to}, after = before;
+  std::vector<TestArgument> before{from, to}, after = before;
   evaluate(func, before);
   evaluate(transpose_in_registers(func, 256), after);
   EXPECT_EQ(before, after);

@@ -31,6 +31,18 @@ bool is_accumulator(const Reduction& reduction, const Ptr<Buffer>& buffer) {
   return std::find(known.begin(), known.end(), buffer.get()) != known.end();
 }
 
+/// True when a store makes one result of another one: then the order of updates counts.
+bool reads_other_result(const Reduction& reduction, const BufferStore& store) {
+  bool found = false;
+  pre_order_visit(store.value, [&](const Ref& node) {
+    const auto* load = node.as<BufferLoad>();
+    found = found || (load && !load->buffer->data.same_as(store.buffer->data) &&
+                      is_accumulator(reduction, load->buffer));
+    return !found;
+  });
+  return found;
+}
+
 bool is_nothing(const Stmt& stmt) {
   return !stmt.defined() || is_no_op(stmt);
 }
@@ -153,7 +165,8 @@ class Extractor {
     const auto accumulation = accumulation_of(store);
     update_ = accumulation ? update_by(accumulation->combiner) : Update::none;
     updated_ = accumulation ? &store : nullptr;
-    if (reduction_ && !reduction_->is_init && !reduction_->is_declared && !may_combine(store)) {
+    if (reduction_ && !reduction_->is_init && !reduction_->is_declared &&
+        (!may_combine(store) || reads_other_result(*reduction_, store))) {
       ordered_.push_back(reduction_->number);
     }
     for (const Expr& index : store.indices) read(index);

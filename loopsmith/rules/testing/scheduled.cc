@@ -11,24 +11,26 @@
 namespace loopsmith::testing {
 namespace {
 
-std::vector<Argument> results_of(const Ptr<PrimFunc>& func, std::vector<Argument> arguments) {
+std::vector<TestArgument> results_of(const Ptr<PrimFunc>& func,
+                                     std::vector<TestArgument> arguments) {
   evaluate(func, arguments);
   return arguments;
 }
 
 }  // namespace
 
-Argument numbers(std::vector<std::int64_t> shape, int seed) {
+TestArgument numbers(std::vector<std::int64_t> shape, int seed) {
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) count *= extent;
-  Argument argument{.shape = std::move(shape), .elements = {}};
+  TestArgument argument{.shape = std::move(shape), .elements = {}};
   for (std::int64_t i = 0; i < count; ++i) {
     argument.elements.push_back(static_cast<double>((i * 37 + seed * 11) % 101 - 50));
   }
   return argument;
 }
 
-Ptr<PrimFunc> checked_schedule(const Ptr<PrimFunc>& func, const std::vector<Argument>& arguments,
+Ptr<PrimFunc> checked_schedule(const Ptr<PrimFunc>& func,
+                               const std::vector<TestArgument>& arguments,
                                const CpuModel& machine) {
   for (const bool leaves_holes : {false, true}) {
     const Schedule steps = default_schedule(func, machine, leaves_holes);
@@ -38,7 +40,7 @@ Ptr<PrimFunc> checked_schedule(const Ptr<PrimFunc>& func, const std::vector<Argu
   }
   const Ptr<PrimFunc> scheduled = with_default_schedule(func, machine);
   verify_well_formed(scheduled);
-  const std::vector<Argument> expected = results_of(func, arguments);
+  const std::vector<TestArgument> expected = results_of(func, arguments);
   EXPECT_EQ(results_of(scheduled, arguments), expected) << script(scheduled);
   const Ptr<PrimFunc> lowered = lower_function(scheduled, {.verify = true});
   EXPECT_EQ(results_of(lowered, arguments), expected) << script(lowered);

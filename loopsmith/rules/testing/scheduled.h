@@ -11,11 +11,11 @@
 namespace loopsmith::testing {
 
 /// A tensor of integers between -50 and 50; others for another seed.
-Argument numbers(std::vector<std::int64_t> shape, int seed = 1);
+TestArgument numbers(std::vector<std::int64_t> shape, int seed = 1);
 
 /// What `build` makes of a function; expects that it and its lowered form compute what `func` does,
 /// and that the trace of the default schedule gives the same program again.
-Ptr<PrimFunc> checked_schedule(const Ptr<PrimFunc>& func, const std::vector<Argument>& arguments,
-                               const CpuModel& machine);
+Ptr<PrimFunc> checked_schedule(const Ptr<PrimFunc>& func,
+                               const std::vector<TestArgument>& arguments, const CpuModel& machine);
 
 }  // namespace loopsmith::testing

@@ -57,6 +57,28 @@ for i in range(16):
   expect_result(sch, before);
 }
 
+TEST(atomic_updates, are_no_results_of_which_others_are_made) {
+  Schedule sch(program(
+      R"(A: T.Buffer((6,), "int64"), C: T.Buffer((1,), "int64"), D: T.Buffer((1,), "int64"))",
+      R"(
+for i in range(6):
+    with T.block("C"):
+        vi = T.axis.reduce(6, i)
+        T.reads(A[vi])
+        T.writes(D[0], C[0])
+        with T.init():
+            D[0] = T.int64(0)
+        D[0] = D[0] + A[vi]
+        C[0] = C[0] + D[0]
+)"));
+  EXPECT_TRUE(error_of([&] {
+                atomic(sch, get_loop(sch, "i"));
+              }).starts_with("step_keeps_results: atomic: results would change"));
+  EXPECT_TRUE(error_of([&] {
+                parallel(sch, get_loop(sch, "i"));
+              }).starts_with("step_keeps_results: parallel: results would change"));
+}
+
 TEST(atomic_updates, are_of_words_alone) {
   const auto runs_in_blocks = [](std::string_view type, std::string_view update) {
     Schedule sch(histogram(type, update));

@@ -85,6 +85,43 @@ for i in range(4):
   expect_result(sch, func);
 }
 
+TEST(concurrent_loops, do_not_reduce_in_lanes_what_starts_late) {
+  // In order, the init forgets what the iterations before it did.
+  for (const std::string_view axis :
+       {"for k in range(4):\n    with T.block('C'):\n        vk = T.axis.reduce(4, 3 - k)",
+        "for k in range(3, -1, -1):\n    with T.block('C'):\n        vk = T.axis.reduce(4, k)",
+        "for k in range(4):\n    with T.block('C'):\n        vk = T.axis.reduce(4, A[k])"}) {
+    Schedule sch(
+        program("A: T.Buffer((4,), 'int32'), C: T.Buffer((1,), 'int32')", fmt::format(R"({}
+        with T.init():
+            C[0] = 1
+        C[0] = C[0] + A[vk]
+)",
+                                                                                      axis)));
+    EXPECT_TRUE(error_of([&] {
+                  vectorize(sch, get_loop(sch, "k"));
+                }).starts_with("step_keeps_results: vectorize: results"))
+        << axis;
+  }
+}
+
+TEST(concurrent_loops, read_what_decides_on_their_blocks) {
+  const auto func = program("B: T.Buffer((5,), 'int32')", R"(
+C = T.alloc_buffer((5,), "int32")
+for i in range(5):
+    with T.block("C"):
+        vi = T.axis.spatial(5, 4 - i)
+        T.where(T.if_then_else(i >= 4, C[i], 0) < 2)
+        T.reads(B[vi])
+        T.writes(C[vi])
+        C[vi] = B[vi]
+)");
+  Schedule sch(func);
+  EXPECT_TRUE(error_of([&] {
+                parallel(sch, get_loop(sch, "i"));
+              }).starts_with("step_keeps_results: parallel: results"));
+}
+
 TEST(concurrent_loops, start_each_result_once) {
   const auto func = program(R"(B: T.Buffer((2,), "int32"), C: T.Buffer((2,), "int32"))", R"(
 for k in range(2):

@@ -140,6 +140,17 @@ Handles<LoopRV> loops_within(const Schedule& schedule, LoopRV loop, BlockRV bloc
   return inside;
 }
 
+/// True when a buffer is read to find out whether an instance of the block runs, or which.
+bool decides_on(const Schedule& schedule, BlockRV block, const Ptr<Buffer>& buffer) {
+  const BlockRealize& realize = schedule.realize(block);
+  const auto reads = [&](const Expr& expr) {
+    return std::ranges::any_of(free_buffers(expr), [&](const Ptr<Buffer>& other) {
+      return other->data.same_as(buffer->data);
+    });
+  };
+  return reads(realize.predicate) || std::ranges::any_of(realize.iter_values, reads);
+}
+
 /// `writes_what_it_reads` of a buffer that node `owner` defines.
 bool writes_what_it_reads(const Schedule& schedule, LoopRV loop, const Ptr<Buffer>& buffer,
                           NodeId owner, const BufferAccesses& uses) {
@@ -156,6 +167,11 @@ bool writes_what_it_reads(const Schedule& schedule, LoopRV loop, const Ptr<Buffe
            std::ranges::any_of(writers, is_around);
   };
   if (!uses.by_indices_alone() || !std::ranges::all_of(uses.nodes, is_in_block_inside)) {
+    return false;
+  }
+  // Blocks do not declare to read what they are decided by.
+  const auto is_decided = [&](BlockRV block) { return decides_on(schedule, block, buffer); };
+  if (std::ranges::any_of(readers, is_decided) || std::ranges::any_of(writers, is_decided)) {
     return false;
   }
   Handles<BlockRV> users = readers;

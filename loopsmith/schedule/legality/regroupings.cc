@@ -9,6 +9,7 @@
 #include "loopsmith/ir/regroups.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/legality/dependence_cache.h"
+#include "loopsmith/schedule/legality/repeated_reductions.h"
 #include "loopsmith/schedule/queries/path_condition.h"
 
 namespace loopsmith {
@@ -99,7 +100,8 @@ std::optional<std::vector<Ptr<Buffer>>> regrouped_by(const Schedule& schedule, L
 }
 
 bool may_reduce_concurrently(const Schedule& schedule, LoopRV loop, const For& planned) {
-  return concurrency_of(planned) == Concurrency::in_lanes || regrouped_by(schedule, loop, planned);
+  if (concurrency_of(planned) == Concurrency::in_lanes) return !starts_late(schedule, loop);
+  return regrouped_by(schedule, loop, planned).has_value();
 }
 
 bool updates_atomically(const Schedule& schedule, LoopRV loop, const For& planned) {

@@ -70,7 +70,8 @@ bool may_fall(const Expr& value) {
   bool found = false;
   pre_order_visit(value, [&](const Ref& ref) {
     const auto* number = ref.as<IntImm>();
-    found = found || ref.is<Sub>() || ref.is<FloorMod>() || (number && number->value < 0);
+    found = found || ref.is<Sub>() || ref.is<FloorMod>() || ref.is<Mod>() || ref.is<Select>() ||
+            ref.is<BufferLoad>() || ref.is<Call>() || (number && number->value < 0);
     return !found;
   });
   return found;
@@ -95,8 +96,8 @@ bool starts_late(const Schedule& schedule, BlockRV block) {
     if (value.is<Var>() || !may_fall(value)) continue;
     if (!forms) forms.emplace(ranges_around(schedule, schedule.node(block)));
     const auto form = forms->read(value);
-    if (form && std::ranges::any_of(form->terms,
-                                    [](const IndexTerm& term) { return term.coefficient < 0; })) {
+    if (!form || std::ranges::any_of(form->terms,
+                                     [](const IndexTerm& term) { return term.coefficient < 0; })) {
       return true;
     }
   }
@@ -104,6 +105,12 @@ bool starts_late(const Schedule& schedule, BlockRV block) {
 }
 
 }  // namespace
+
+bool starts_late(const Schedule& schedule, LoopRV loop) {
+  return std::ranges::any_of(child_blocks(schedule, schedule.node(loop)), [&](BlockRV block) {
+    return schedule.get(block).init && starts_late(schedule, block);
+  });
+}
 
 bool repeats_reductions(const Schedule& schedule, std::span<const LoopRV> band) {
   const auto blocks = child_blocks(schedule, schedule.node(band[0]));

@@ -24,11 +24,11 @@ DLDataType dlpack_of(DataType type) {
 
 }  // namespace
 
-void evaluate(const Ptr<PrimFunc>& func, std::span<Argument> arguments) {
+void evaluate(const Ptr<PrimFunc>& func, std::span<TestArgument> arguments) {
   std::deque<Stored> tensors;
   std::vector<loopsmith::CallArgument> list;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    Argument& argument = arguments[i];
+    TestArgument& argument = arguments[i];
     if (!func->buffer_map[i]) {
       list.emplace_back(argument.scalar);
       continue;

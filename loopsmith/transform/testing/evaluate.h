@@ -11,15 +11,15 @@
 namespace loopsmith::testing {
 
 /// What a parameter gets: elements for a tensor (row-major), a number for a scalar.
-struct Argument {
+struct TestArgument {
   std::vector<std::int64_t> shape = {};
   std::vector<double> elements = {};
   std::int64_t scalar = 0;
 
-  bool operator==(const Argument&) const = default;
+  bool operator==(const TestArgument&) const = default;
 };
 
 /// Runs `func` on `arguments`, in place, with all that the interpreter checks.
-void evaluate(const Ptr<PrimFunc>& func, std::span<Argument> arguments);
+void evaluate(const Ptr<PrimFunc>& func, std::span<TestArgument> arguments);
 
 }  // namespace loopsmith::testing

@@ -71,7 +71,7 @@ Expr Generator::size(const char* name, std::int64_t& value) {
 
 Ptr<Buffer> Generator::parameter(const char* name, std::vector<Expr> shape,
                                  std::vector<std::int64_t> sizes) {
-  Argument argument{.shape = sizes};
+  TestArgument argument{.shape = sizes};
   std::int64_t count = 1;
   for (const std::int64_t extent : sizes) count *= extent;
   for (std::int64_t i = 0; i < count; ++i) argument.elements.push_back(pick(7) - 3);

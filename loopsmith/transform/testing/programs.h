@@ -11,7 +11,7 @@ namespace loopsmith::testing {
 /// A function of blocks and arguments to run it on.
 struct Program {
   Ptr<PrimFunc> func;
-  std::vector<Argument> arguments;
+  std::vector<TestArgument> arguments;
 };
 
 /// A chain of one to three stages over two-dimensional tensors: element-wise, stencils with guards,

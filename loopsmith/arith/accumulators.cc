@@ -6,6 +6,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/ir/atomics.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
@@ -355,6 +356,14 @@ bool copies_pay(const For& loop, std::span<const Accumulator> accumulators) {
     if (__builtin_mul_overflow(*extent, each.updates, &updates)) return true;
     return updates / count >= size;
   });
+}
+
+bool prefers_atomic_updates(const For& loop, const std::vector<Accumulator>* accumulators) {
+  if (loop.kind != ForKind::parallel || !accumulators) return true;
+  if (loop.annotations.contains(atomic_updates_key)) return true;
+  const bool is_elsewhere = std::ranges::any_of(
+      *accumulators, [](const Accumulator& each) { return each.is_indirect || each.moves; });
+  return is_elsewhere && !copies_pay(loop, *accumulators);
 }
 
 }  // namespace loopsmith

@@ -47,12 +47,16 @@ Expr is_empty(std::span<const Expr> extents) {
   return result;
 }
 
-/// True where the reduction axes have other values in each iteration of the loops.
-bool are_told_together(const BlockRealize& realize, std::span<const For* const> loops) {
+/// True where the axes, those of the reduction or the others, have other values in each iteration of
+/// the loops.
+bool are_told_together(const BlockRealize& realize, std::span<const For* const> loops,
+                       bool are_of_reduction = true) {
   std::vector<Expr> values;
   std::vector<Iterator> iterators;
   for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-    if (is_reduction(*realize.block->iter_vars[i])) values.push_back(realize.iter_values[i]);
+    if (is_reduction(*realize.block->iter_vars[i]) == are_of_reduction) {
+      values.push_back(realize.iter_values[i]);
+    }
   }
   for (const For* loop : loops) {
     if (!is_const_int(loop->step, 1)) return false;
@@ -183,9 +187,29 @@ VarSet variables_of(std::span<const For* const> loops) {
 
 }  // namespace
 
+namespace {
+
+/// True where each iteration of the loops is of another result: none runs an instance again.
+bool are_of_other_results(const BlockRealize& realize, std::vector<const For*> loops) {
+  std::erase_if(loops, [&](const For* loop) {
+    if (is_const_int(loop->extent, 1)) return true;
+    for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+      const bool is_told = realize.iter_values[i].same_as(loop->loop_var) &&
+                           !is_reduction(*realize.block->iter_vars[i]);
+      if (is_told) return true;
+    }
+    return false;
+  });
+  return loops.empty() || are_told_together(realize, loops, false);
+}
+
+}  // namespace
+
 bool have_own_elements(const BlockRealize& realize, std::span<const PathStep> path) {
   const Block& block = *realize.block;
-  const VarSet moving = variables_of(loops_on(realize, path).others);
+  const std::vector<const For*> others = loops_on(realize, path).others;
+  if (!are_of_other_results(realize, others)) return false;
+  const VarSet moving = variables_of(others);
   std::vector<Ptr<Var>> axes;
   for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
     const Ptr<IterVar>& axis = block.iter_vars[i];
@@ -199,11 +223,17 @@ bool have_own_elements(const BlockRealize& realize, std::span<const PathStep> pa
       return std::ranges::any_of(indices, [&](const Expr& index) { return index.same_as(axis); });
     });
   };
+  // Of memory that is written by another name, elements are not compared.
+  const auto is_view = [&](const Buffer& buffer) {
+    return std::ranges::any_of(
+        written, [&](const auto& entry) { return entry.first->data.same_as(buffer.data); });
+  };
   const auto each_part = [&](const auto& visit) {
     for (const Stmt& part : {block.init, block.body}) pre_order_visit(part, visit);
   };
   each_part([&](const Ref& ref) {
     if (const auto* store = ref.as<BufferStore>()) {
+      are_own = are_own && (written.contains(store->buffer.get()) || !is_view(*store->buffer));
       const auto [entry, is_new] = written.try_emplace(store->buffer.get(), store->indices);
       are_own = are_own && is_told(store->indices) &&
                 (is_new || std::ranges::equal(entry->second, store->indices, is_same));
@@ -213,8 +243,9 @@ bool have_own_elements(const BlockRealize& realize, std::span<const PathStep> pa
   each_part([&](const Ref& ref) {
     if (const auto* load = ref.as<BufferLoad>()) {
       const auto found = written.find(load->buffer.get());
-      are_own = are_own && (found == written.end() ||
-                            std::ranges::equal(found->second, load->indices, is_same));
+      are_own = are_own && (found == written.end()
+                                ? !is_view(*load->buffer)
+                                : std::ranges::equal(found->second, load->indices, is_same));
     }
     return are_own;
   });

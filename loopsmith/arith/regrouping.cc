@@ -290,6 +290,15 @@ void add(Regrouping& result, const Ptr<Buffer>& buffer, bool is_free) {
   }
 }
 
+/// True when lowering updates the buffer atomically, or runs the loop in order: an iteration may then
+/// read what it has updated.
+bool stays_in_place(const For& loop, const Ptr<Buffer>& buffer) {
+  if (!updates_are_atomic(loop, buffer)) return false;
+  const auto found = accumulators_of(loop, {&buffer, 1});
+  return prefers_atomic_updates(loop, found ? &*found : nullptr) ||
+         partial_result_count(loop, *found) <= 1;
+}
+
 }  // namespace
 
 bool may_regroup(const For& loop) {
@@ -316,7 +325,7 @@ Regrouping regrouping_of(const For& loop, const Stmt& nest, std::span<const Ptr<
     const auto candidate = std::ranges::find_if(
         candidates, [&](const Candidate& each) { return each.buffer.same_as(buffer); });
     const bool is_free = candidate != candidates.end() &&
-                         (updates_are_atomic(loop, buffer) || has_parts(loop, nest, *candidate));
+                         (stays_in_place(loop, buffer) || has_parts(loop, nest, *candidate));
     add(result, buffer, is_free && starts_first(loop, nest, *candidate, dependences));
   }
   return result;
@@ -349,7 +358,7 @@ Regrouping regrouping_on_trust(const For& loop, const Stmt& nest,
         answer || each.has_common_element || (is_atomic && !is_among(local, each.buffer));
     if (!is_certain) continue;
     add(result, each.buffer,
-        (is_atomic || has_parts(loop, nest, each)) && starts_first(loop, nest, each, dependences));
+        (stays_in_place(loop, each.buffer) || has_parts(loop, nest, each)) && starts_first(loop, nest, each, dependences));
   }
   return result;
 }

@@ -85,6 +85,9 @@ class Rewriter {
 
   /// Drops what is remembered of shared nodes.
   void forget() { done_.clear(); }
+  /// From here on, rules are called for a statement in each of its places: what they make of it may
+  /// define variables.
+  void enter_statements_anew() { remembers_statements_ = false; }
 
  private:
   using Rule = std::function<Ref(const Object&)>;
@@ -112,6 +115,7 @@ class Rewriter {
   bool enters_expressions_ = false;  // As there are rules for what is in them.
   bool is_inside_ = false;           // Of an expression, or of a buffer.
   NodeMap<Ref> done_;
+  bool remembers_statements_ = true;
   NodeMap<Ref> replaced_;
 };
 

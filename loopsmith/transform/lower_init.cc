@@ -25,9 +25,33 @@ Ptr<Block> without_init(const Block& block, Stmt body) {
   return make(std::move(copy));
 }
 
+/// True when a reduction starts at what loops around the block say.
+bool starts_by_loops(const Block& block) {
+  return std::ranges::any_of(block.iter_vars, [](const auto& axis) {
+    return arith::is_reduction(*axis) && !free_variables(axis->dom->min).empty();
+  });
+}
+
+/// The init before the block, where the values of its reduction axes are at their start: inside of
+/// it, loops have no values.
+Stmt init_beside(const BlockRealize& realize) {
+  const Block& block = *realize.block;
+  Expr predicate = realize.predicate;
+  for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const IterVar& axis = *block.iter_vars[i];
+    if (!arith::is_reduction(axis)) continue;
+    predicate = predicate && realize.iter_values[i] == axis.dom->min;
+  }
+  BlockRealize copy = realize;
+  copy.block = without_init(block, block.body);
+  return seq({clone_with(arith::init_block(realize, predicate), {}), make(std::move(copy))});
+}
+
 /// The block with its init under the condition that its reduction axes are at their start.
 Stmt guard_init(const BlockRealize& realize) {
   const Block& block = *realize.block;
+  const bool has_own_memory = !block.alloc_buffers.empty() || !block.match_buffers.empty();
+  if (starts_by_loops(block) && !has_own_memory) return init_beside(realize);
   Expr at_start = true;
   for (const auto& axis : block.iter_vars) {
     if (arith::is_reduction(*axis)) at_start = at_start && axis->var == axis->dom->min;

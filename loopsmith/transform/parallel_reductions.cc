@@ -329,19 +329,13 @@ Buffers tuple_with(const For& loop, const Ptr<Buffer>& buffer) {
 
 Treatment treatment_of(const For& loop) {
   Treatment result;
-  const bool is_requested = loop.annotations.contains(atomic_updates_key);
-  const bool is_parallel = loop.kind == ForKind::parallel;
   Buffers done;
   for (const Ptr<Buffer>& buffer : regrouped_buffers(loop)) {
     if (is_among(done, buffer)) continue;
     Buffers tuple{buffer};
     auto found = accumulators_of(loop, tuple);
-    const bool is_elsewhere = found && std::ranges::any_of(*found, [](const Accumulator& each) {
-                                return each.is_indirect || each.moves;
-                              });
-    const bool prefers_atomic =
-        !is_parallel || !found || is_requested || (is_elsewhere && !copies_pay(loop, *found));
-    if (prefers_atomic && updates_are_atomic(loop, buffer)) {
+    if (prefers_atomic_updates(loop, found ? &*found : nullptr) &&
+        updates_are_atomic(loop, buffer)) {
       result.atomic.push_back(buffer->name);
       continue;
     }

@@ -42,7 +42,14 @@ bool may_have_own(const For& loop, const Ptr<Buffer>& buffer) {
   return loop.kind == ForKind::thread_binding && is_of_one_thread(thread_axis_of(loop), scope);
 }
 
-/// The loops that fill memory and read it, those inside first.
+/// True when parallel iterations only store to memory, and nothing reads it later: they would store
+/// there at the same time for nothing.
+bool stores_for_nothing(const Allocation& allocation, const LoopOfUses& uses) {
+  return !uses.reads && uses.loop().kind == ForKind::parallel &&
+         !is_live_after(allocation.allocate->body, uses.loop(), allocation.buffer);
+}
+
+/// The loops that fill memory and read it, or store there for nothing, those inside first.
 std::vector<LoopOfUses> loops_of(const Allocation& allocation) {
   std::vector<LoopOfUses> loops;
   for (std::size_t i = 0; i < allocation.accesses.size(); ++i) {
@@ -56,7 +63,9 @@ std::vector<LoopOfUses> loops_of(const Allocation& allocation) {
       (access.is_write ? known->writes : known->reads) = true;
     }
   }
-  std::erase_if(loops, [](const LoopOfUses& each) { return !each.reads || !each.writes; });
+  std::erase_if(loops, [&](const LoopOfUses& each) {
+    return !each.writes || (!each.reads && !stores_for_nothing(allocation, each));
+  });
   std::ranges::stable_sort(loops, std::ranges::greater(),
                            [](const LoopOfUses& each) { return each.scope->depth; });
   return loops;

@@ -50,8 +50,8 @@ std::int64_t partial_result_count(const For& loop, std::span<const Accumulator> 
 bool copies_pay(const For& loop, std::span<const Accumulator> accumulators);
 
 /// True when updates of what a loop accumulates are rather made atomically than apart: it asks for
-/// that, its iterations are no parts, or copies would cost more than the updates. `accumulators` are
-/// those of one buffer, null where there are no partial results of it.
+/// that, its iterations are no parts, or copies would cost more than the updates. `accumulators`
+/// are those of one buffer, null where there are no partial results of it.
 bool prefers_atomic_updates(const For& loop, const std::vector<Accumulator>* accumulators);
 
 /// The number of parts of a loop of `extent` iterations: enough for the threads of a large machine

@@ -47,8 +47,8 @@ Expr is_empty(std::span<const Expr> extents) {
   return result;
 }
 
-/// True where the axes, those of the reduction or the others, have other values in each iteration of
-/// the loops.
+/// True where the axes, those of the reduction or the others, have other values in each iteration
+/// of the loops.
 bool are_told_together(const BlockRealize& realize, std::span<const For* const> loops,
                        bool are_of_reduction = true) {
   std::vector<Expr> values;

@@ -290,8 +290,8 @@ void add(Regrouping& result, const Ptr<Buffer>& buffer, bool is_free) {
   }
 }
 
-/// True when lowering updates the buffer atomically, or runs the loop in order: an iteration may then
-/// read what it has updated.
+/// True when lowering updates the buffer atomically, or runs the loop in order: an iteration may
+/// then read what it has updated.
 bool stays_in_place(const For& loop, const Ptr<Buffer>& buffer) {
   if (!updates_are_atomic(loop, buffer)) return false;
   const auto found = accumulators_of(loop, {&buffer, 1});
@@ -358,7 +358,8 @@ Regrouping regrouping_on_trust(const For& loop, const Stmt& nest,
         answer || each.has_common_element || (is_atomic && !is_among(local, each.buffer));
     if (!is_certain) continue;
     add(result, each.buffer,
-        (stays_in_place(loop, each.buffer) || has_parts(loop, nest, each)) && starts_first(loop, nest, each, dependences));
+        (stays_in_place(loop, each.buffer) || has_parts(loop, nest, each)) &&
+            starts_first(loop, nest, each, dependences));
   }
   return result;
 }

@@ -252,7 +252,32 @@ bool have_own_elements(const BlockRealize& realize, std::span<const PathStep> pa
   return are_own;
 }
 
+namespace {
+
+/// True when what the init of a block stores is read to find out whether the block runs, or how
+/// often.
+bool decides_by_results(const BlockRealize& realize, std::span<const PathStep> path) {
+  std::vector<Ptr<Var>> stored;
+  pre_order_visit(realize.block->init, [&](const Ref& ref) {
+    if (const auto* store = ref.as<BufferStore>()) stored.push_back(store->buffer->data);
+    return !is_expr(*ref.get());
+  });
+  const auto reads = [&](const Expr& expr) {
+    return std::ranges::any_of(free_buffers(expr), [&](const Ptr<Buffer>& buffer) {
+      return std::ranges::any_of(stored,
+                                 [&](const Ptr<Var>& each) { return each.same_as(buffer->data); });
+    });
+  };
+  return reads(realize.predicate) || std::ranges::any_of(realize.iter_values, reads) ||
+         std::ranges::any_of(path, [&](const PathStep& step) {
+           return step.loop && (reads(step.loop->min) || reads(step.loop->extent));
+         });
+}
+
+}  // namespace
+
 Stmt init_before(const BlockRealize& realize, std::span<const PathStep> path) {
+  if (decides_by_results(realize, path)) return nullptr;
   const auto [reductions, others] = loops_on(realize, path);
   const VarSet reduced = variables_of(reductions);
   for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {

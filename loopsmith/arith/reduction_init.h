@@ -40,7 +40,7 @@ struct PathStep {
 /// The init of `realize` as a nest that goes before the loop with which `path` begins, the way to
 /// the block from there: under copies of the loops that bind none of its reduction axes. It may
 /// only run there where no instance accesses what another one's init stores. Null where conditions
-/// do not tell when it runs, or may change on the way.
+/// do not tell when it runs, may change on the way, or read what it stores.
 Stmt init_before(const BlockRealize& realize, std::span<const PathStep> path);
 
 /// True when instances with different values of the loops on the path that bind none of the

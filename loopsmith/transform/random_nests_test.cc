@@ -90,6 +90,24 @@ constexpr std::string_view found[] = {
                 with T.init():
                     C[vj] = 0
                 C[vj] = C[vj] + A[vj] + 2)",
+    // An init that decides how often its loop runs.
+    R"(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
+    for i in range(4):
+        for k in range(A[i] % 4):
+            with T.block("A"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    A[vi] = 0
+                A[vi] = A[vi] + B[vk] + 1)",
+    // An init that decides whether the block runs.
+    R"(A: T.Buffer((2,), "int32"), B: T.Buffer((1,), "int32"), C: T.Buffer((1,), "int32")):
+    for k in range(2):
+        with T.block("C"):
+            vk = T.axis.reduce(2, k)
+            T.where(C[0] < 2)
+            with T.init():
+                C[0] = B[0]
+            C[0] = C[0] + A[vk])",
     // A reduction that starts where a loop says.
     R"(A: T.Buffer((7,), "int32"), C: T.Buffer((7,), "int32")):
     for i in range(7):

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "loopsmith/arith/analyzer.h"
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/schedule/queries/analysis.h"
 #include "loopsmith/schedule/queries/region_relaxation.h"
@@ -32,6 +33,15 @@ bool is_made_inside(const Schedule& schedule, NodeId node, LoopRV loop, const Pt
     }
   }
   return false;
+}
+
+/// True when each iteration of the loop runs the block, whatever memory says.
+bool always_runs(const Schedule& schedule, NodeId block, LoopRV loop) {
+  if (!is_const_int(schedule.as<BlockRealize>(block)->predicate, 1)) return false;
+  for (NodeId node = block; node != schedule.node(loop); node = schedule.at(node).parent) {
+    if (schedule.as<IfThenElse>(node) || schedule.as<While>(node)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -63,15 +73,21 @@ Planned<PrefetchPlan> plan_prefetch(const Schedule& schedule, const PrefetchArgu
                                             arguments.loop, MemoryScope::local);
   const For& loop = schedule.get(arguments.loop);
   const Expr ahead = loop.loop_var + int_imm(loop.loop_var->dtype, arguments.offset) * loop.step;
+  // Indices that are read from memory are those of an iteration that there is.
+  const Expr last = loop.min + (loop.extent - int_imm(loop.extent.dtype(), 1)) * loop.step;
+  const Expr ahead_inside = is_const_int(loop.step, 1) ? min(ahead, last) : Expr(loop.loop_var);
+  const bool may_be_read = always_runs(schedule, node, arguments.loop);
   PrefetchPlan plan{.loop = arguments.loop, .buffer = selected->buffer};
   Analyzer analyzer;
   for (std::size_t d = 0; d < box.size(); ++d) {
     const Expr& size = selected->buffer->shape[d];
-    if (!box[d].min.defined() || !box[d].max.defined()) {
+    const bool is_known = box[d].min.defined() && box[d].max.defined();
+    const bool is_read = is_known && (reads_memory(box[d].min) || reads_memory(box[d].max));
+    if (!is_known || (is_read && !may_be_read)) {
       plan.bounds.push_back(range(zero_of(size.dtype()), size));
       continue;
     }
-    const Expr min = substitute(box[d].min, {{loop.loop_var, ahead}});
+    const Expr min = substitute(box[d].min, {{loop.loop_var, is_read ? ahead_inside : ahead}});
     const Expr extent = box[d].max - box[d].min + int_imm(box[d].min.dtype(), 1);
     plan.bounds.push_back(range(analyzer.simplify(min), analyzer.simplify(extent)));
   }

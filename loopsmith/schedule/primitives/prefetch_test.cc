@@ -117,5 +117,27 @@ def f(A: T.Buffer((16,), "int32")):
       prefetch.can_apply(schedule, {.block = block, .read_buffer_index = "x", .loop = loops[1]}));
 }
 
+TEST(prefetch, reads_no_index_that_the_loop_does_not_read) {
+  const auto text_of = [](std::string_view guard) {
+    Schedule schedule(parse_function(fmt::format(R"(
+@T.prim_func
+def f(A: T.Buffer((16,), "int32"), B: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
+    for i in range(8):
+        {}with T.block("C"):
+                v = T.axis.spatial(8, i)
+                C[v] = A[B[v]]
+)",
+                                                 guard),
+                                     {}));
+    const BlockRV block = get_block(schedule, "C");
+    prefetch(schedule, block, "A", get_loops(schedule, block)[0], 2);
+    return script(schedule.func());
+  };
+  EXPECT_NE(text_of("").find("T.prefetch(A[B[T.min(i, 5) + 2]])"), std::string::npos)
+      << text_of("");
+  const std::string guarded = text_of("if i < 6:\n            ");
+  EXPECT_NE(guarded.find("T.prefetch(A[0:16])"), std::string::npos) << guarded;
+}
+
 }  // namespace
 }  // namespace loopsmith

@@ -313,13 +313,20 @@ Stmt init_before(const BlockRealize& realize, std::span<const PathStep> path) {
   BlockRealize inside = realize;
   const Substitution first = first_values(reductions);
   Analyzer analyzer;
+  bool is_part = false;
   for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
     const IterVar& axis = *realize.block->iter_vars[i];
     const Expr start = substitute(realize.iter_values[i], first);
     if (!is_reduction(axis) || analyzer.can_prove_equal(start, axis.dom->min)) continue;
     if (free_variables(start).empty()) return nullptr;
     predicate = predicate && start == axis.dom->min;
+    is_part = true;
     inside.iter_values[i] = analyzer.simplify(realize.iter_values[i] - start + axis.dom->min);
+  }
+  if (is_part) {  // Of nothing, it is given before the outermost loop of the reduction.
+    for (const Expr& extent : unsure_domains(*realize.block, first)) {
+      predicate = predicate && extent > int_imm(extent.dtype(), 0);
+    }
   }
   const Expr condition = init_condition(inside, reductions, ends);
   if (!condition.defined() || uses_any(condition, reduced)) return nullptr;

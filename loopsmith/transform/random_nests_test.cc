@@ -108,6 +108,18 @@ constexpr std::string_view found[] = {
             with T.init():
                 C[0] = B[0]
             C[0] = C[0] + A[vk])",
+    // A reduction over nothing, the outer loop of which goes down.
+    R"(A: T.Buffer((1,), "int32")):
+    for i in range(5):
+        for j in range(0):
+            with T.block("A"):
+                vi = T.axis.reduce(5, 4 - i)
+                vj = T.axis.reduce(0, j)
+                with T.init():
+                    A[0] = 1
+                A[0] = A[0] + 3
+        for j in range(3):
+            A[0] = A[0] * 3)",
     // A reduction that starts where a loop says.
     R"(A: T.Buffer((7,), "int32"), C: T.Buffer((7,), "int32")):
     for i in range(7):

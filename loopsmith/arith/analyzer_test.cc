@@ -101,6 +101,17 @@ TEST(analyzer, knows_the_condition_of_a_scope) {
   EXPECT_FALSE(analyzer.can_prove(i < 10));
 }
 
+TEST(analyzer, keeps_casts_that_round) {
+  const auto n = var("n"), small = var("small", i16);
+  Analyzer analyzer;
+  const auto there_and_back = [&](const Ptr<Var>& value, DataType by) {
+    return analyzer.simplify(cast(value->dtype, cast(by, value)));
+  };
+  EXPECT_TRUE(there_and_back(n, f32).is<Cast>());
+  EXPECT_TRUE(there_and_back(n, i64).same_as(n));
+  EXPECT_TRUE(there_and_back(small, i32).same_as(small));
+}
+
 TEST(analyzer, knows_the_dividend_of_a_quotient_that_is_bounded) {
   const auto i = var("i"), n = size_var("n");
   Analyzer analyzer;

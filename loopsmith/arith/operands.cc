@@ -100,8 +100,9 @@ Term Simplifier::simplify_cast(const TermNode& node, Recurse recurse) {
     const Expr folded = cast(node.type, terms_.to_expr(value));
     if (folded.is<FloatImm>() || folded.is<IntImm>()) return terms_.read(folded);
   }
-  // A cast to a type that holds all values, and on to another: one cast.
-  if (inner.kind == Kind::cast && node.type.is_integer()) {
+  // A cast to a type that holds all values, and on to another: one cast. (One of floating point
+  // rounds them.)
+  if (inner.kind == Kind::cast && node.type.is_integer() && inner.type.is_integer()) {
     const DataType from = terms_.type(inner.a);
     const ConstIntBound all = all_of(inner.type);
     const ConstIntBound values = knowledge_.bound(inner.a);

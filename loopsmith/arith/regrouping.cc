@@ -151,7 +151,8 @@ bool moves_by_memory(const For& loop, const Ptr<Buffer>& buffer) {
 /// Whether the inits of what a loop accumulates into may run before it.
 ///
 /// Lemma. Let an element be accessed in the loop by nothing but updates and the init of one block,
-/// which starts it once, before the first of them. Then the init may as well run before the loop.
+/// which starts it once, before the first of them, with what nothing in the loop stores; and let no
+/// statement leave an iteration. Then the init may as well run before the loop.
 class InitsFirst {
  public:
   InitsFirst(const For& loop, const Ptr<Buffer>& buffer, Dependences& dependences)
@@ -214,9 +215,38 @@ class InitsFirst {
 
   void look_at(const BlockRealize& realize) {
     if (stores_in(realize.block->init) == 0) return;
-    are_first_ = are_first_ && !starting_ && place_ >= 0 && may_go_first(realize);
+    are_first_ = are_first_ && !starting_ && place_ >= 0 && !is_left_early() &&
+                 !reads_what_changes(realize.block->init) && may_go_first(realize);
     starting_ = &realize;
     own_updates_ = stores_in(realize.block->body);
+  }
+
+  bool is_left_early() const {
+    bool found = false;
+    pre_order_visit(loop_.body, [&](const Ref& ref) {
+      found = found || ref.is<Break>() || ref.is<Continue>() || ref.is<Return>();
+      return !found && !is_expr(*ref.get());
+    });
+    return found;
+  }
+
+  bool reads_what_changes(const Stmt& init) const {
+    bool found = false;
+    pre_order_visit(init, [&](const Ref& ref) {
+      if (const auto* load = ref.as<BufferLoad>()) found = found || is_stored(*load->buffer->data);
+      return !found;
+    });
+    return found;
+  }
+
+  bool is_stored(const Var& memory) const {
+    bool found = false;
+    pre_order_visit(loop_.body, [&](const Ref& ref) {
+      const auto* store = ref.as<BufferStore>();
+      found = found || (store && store->buffer->data.get() == &memory);
+      return !found && !is_expr(*ref.get());
+    });
+    return found;
   }
 
   int stores_in(const Stmt& stmt) const {

@@ -185,6 +185,32 @@ def main(A: T.Buffer((2,), "int32")):
   EXPECT_THROW(parallel(schedule, all_loops(schedule)[1]), UserError);
 }
 
+TEST(random_nests, start_before_a_loop_what_it_does_not_change) {
+  for (const std::string_view lines : {R"(
+        B[j] = B[j] + 1
+        with T.block("C"):
+            vj = T.axis.reduce(4, j)
+            with T.init():
+                C[0] = B[0]
+            C[0] = T.max(C[0], B[vj]))",
+                                       R"(
+        if j == 0:
+            continue
+        with T.block("C"):
+            vj = T.axis.reduce(4, j)
+            with T.init():
+                C[0] = 0
+            C[0] = T.max(C[0], B[vj]))"}) {
+    const Ptr<PrimFunc> func =
+        parse_function(fmt::format("from loopsmith.script import tir as T\n\n@T.prim_func\n"
+                                   "def main(B: T.Buffer((4,), 'int32'), C: T.Buffer((1,), "
+                                   "'int32')):\n    for j in range(4):{}\n",
+                                   lines));
+    Schedule schedule(func, 1);
+    EXPECT_THROW(parallel(schedule, all_loops(schedule)[0]), UserError) << lines;
+  }
+}
+
 TEST(random_nests, compute_the_same_after_lowering) {
   const int first = testing::first_fuzz_seed(), cases = testing::fuzz_cases(400);
   int lowered = 0;

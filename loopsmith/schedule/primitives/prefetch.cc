@@ -35,7 +35,7 @@ bool is_made_inside(const Schedule& schedule, NodeId node, LoopRV loop, const Pt
   return false;
 }
 
-/// True when each iteration of the loop runs the block, whatever memory says.
+/// True when each iteration of the loop runs the block, whatever values buffers have.
 bool always_runs(const Schedule& schedule, NodeId block, LoopRV loop) {
   if (!is_const_int(schedule.as<BlockRealize>(block)->predicate, 1)) return false;
   for (NodeId node = block; node != schedule.node(loop); node = schedule.at(node).parent) {

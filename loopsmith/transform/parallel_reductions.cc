@@ -225,9 +225,22 @@ class PartialResults {
     return make(std::move(all));
   }
 
+  /// What a loop inside records, of the results of a part.
+  Stmt recorded(const Ptr<For>& inner) const {
+    auto names = regrouped_names(*inner);
+    if (!names) return inner;
+    for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+      for (std::size_t j = 0; j < partial_[i].size(); ++j) {
+        std::ranges::replace(*names, accumulators_[i].buffers[j]->name, partial_[i][j]->name);
+      }
+    }
+    return make(with_regrouped(*inner, *names));
+  }
+
   /// The body, which updates the results of a part.
   Stmt redirected() const {
     Rewriter rewrite;
+    rewrite.on<For>([&](const For& node) { return recorded(rewrite.children(node)); });
     rewrite.on<BufferStore>([&](const BufferStore& node) -> Stmt {
       for (std::size_t i = 0; i < accumulators_.size(); ++i) {
         const Accumulator& of = accumulators_[i];

@@ -13,6 +13,7 @@
 #include "loopsmith/schedule/primitives.h"
 #include "loopsmith/schedule/testing/random_program.h"
 #include "loopsmith/schedule/testing/random_step.h"
+#include "loopsmith/schedule/testing/semantics.h"
 #include "loopsmith/schedule/testing/trial.h"
 #include "loopsmith/script/parse.h"
 #include "loopsmith/support/testing/fuzz_cases.h"
@@ -21,23 +22,8 @@
 namespace loopsmith {
 namespace {
 
+using schedule_testing::all_loops;
 using schedule_testing::Draw;
-
-/// The loops of a schedule, outer ones before those inside.
-Handles<LoopRV> all_loops(const Schedule& schedule) {
-  Handles<LoopRV> found;
-  std::vector<NodeId> open{schedule.root(0)};
-  while (!open.empty()) {
-    const NodeId node = open.back();
-    open.pop_back();
-    if (schedule.as<For>(node)) found.push_back(schedule.loop_at(node));
-    for (NodeId child = schedule.at(node).first_child; child != no_node;
-         child = schedule.at(child).next) {
-      open.push_back(child);
-    }
-  }
-  return found;
-}
 
 /// True for a program of a GPU: threads of a block run on no processor.
 bool runs_on_device(const Schedule& schedule) {

@@ -186,23 +186,8 @@ class KnowingScheduler {
  private:
   int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
 
-  static Handles<LoopRV> loops_of(const Schedule& schedule) {
-    Handles<LoopRV> found;
-    std::vector<NodeId> open{schedule.root(0)};
-    while (!open.empty()) {
-      const NodeId node = open.back();
-      open.pop_back();
-      if (schedule.as<For>(node)) found.push_back(schedule.loop_at(node));
-      for (NodeId child = schedule.at(node).first_child; child != no_node;
-           child = schedule.at(child).next) {
-        open.push_back(child);
-      }
-    }
-    return found;
-  }
-
   void step() {
-    const auto all = loops_of(sch_);
+    const auto all = all_loops(sch_);
     const LoopRV loop = all[static_cast<std::size_t>(below(static_cast<int>(all.size())))];
     Handles<LoopRV> nest = loops_around(sch_, sch_.node(loop));
     nest.push_back(loop);
@@ -225,7 +210,7 @@ class KnowingScheduler {
   /// Compares what the schedule knows with what one that knows nothing finds out.
   void compare() {
     Schedule fresh(sch_.func(), 1);
-    const auto known = loops_of(sch_), found = loops_of(fresh);
+    const auto known = all_loops(sch_), found = all_loops(fresh);
     ASSERT_EQ(known.size(), found.size());
     for (std::size_t i = 0; i < known.size(); ++i) {
       for (const Concurrency how : {Concurrency::in_threads, Concurrency::in_lanes}) {

@@ -23,6 +23,21 @@ Ptr<PrimFunc> program(std::string_view parameters, std::string_view body) {
   return parse_function(text);
 }
 
+Handles<LoopRV> all_loops(const Schedule& schedule) {
+  Handles<LoopRV> found;
+  std::vector<NodeId> open{schedule.root(0)};
+  while (!open.empty()) {
+    const NodeId node = open.back();
+    open.pop_back();
+    if (schedule.as<For>(node)) found.push_back(schedule.loop_at(node));
+    for (NodeId child = schedule.at(node).first_child; child != no_node;
+         child = schedule.at(child).next) {
+      open.push_back(child);
+    }
+  }
+  return found;
+}
+
 void expect_result(const Schedule& schedule, const Ptr<PrimFunc>& before,
                    const Ptr<PrimFunc>& expected) {
   const Ptr<PrimFunc> after = schedule.func();

@@ -11,6 +11,9 @@ namespace loopsmith::schedule_testing {
 /// which stand at the margin.
 Ptr<PrimFunc> program(std::string_view parameters, std::string_view body);
 
+/// The loops of the first function of a schedule, outer ones before those inside.
+Handles<LoopRV> all_loops(const Schedule& schedule);
+
 /// Expects that a scheduled program computes what it did, replays, and is `expected` by structure,
 /// where that is given.
 void expect_result(const Schedule& schedule, const Ptr<PrimFunc>& before,

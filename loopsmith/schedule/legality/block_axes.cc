@@ -9,6 +9,7 @@
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/schedule/queries/access_pairs.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/schedule/queries/function_variables.h"
 #include "loopsmith/schedule/queries/loop_var_substitution.h"
 #include "loopsmith/schedule/queries/plain_index.h"
 #include "loopsmith/schedule/queries/radix_terms.h"
@@ -181,9 +182,13 @@ bool axes_tell(const Schedule& schedule, BlockRV block, std::vector<Expr> axes,
   // An instance has values of its axes and loops: none has an empty range.
   std::vector<Expr> extents;
   for (const auto& axis : schedule.get(block).iter_vars) extents.push_back(axis->dom->extent);
-  std::vector<const For*> loops;
-  for (const LoopRV handle : loops_around(schedule, schedule.node(block))) {
+  const NodeId node = schedule.node(block);
+  const PrimFunc& func = *schedule.as<PrimFunc>(schedule.root(schedule.function_of(node)));
+  std::vector<const For*> loops;  // Of as many iterations whenever they run.
+  for (const LoopRV handle : loops_around(schedule, node)) {
     const For& loop = schedule.get(handle);
+    // A name around may be bound anew in each iteration.
+    if (!loop.extent.is<IntImm>() && !read_beside_sizes(func, loop.extent).empty()) continue;
     loops.push_back(&loop);
     const auto* product = loop.extent.as<Mul>();
     if (!product) continue;

@@ -108,14 +108,17 @@ TEST(block_axes, are_told_by_digits_of_any_extents) {
 TEST(block_axes, are_not_told_by_digits_that_overlap) {
   // i * 3 + j is 3 for i = 1, j = 0, and for i = 0, j = 3; and the extent of j varies.
   for (const std::string_view loops :
-       {"for i, j in T.grid(4, 5):", "for i in range(1, 4):\n  for j in range(3 * i):"}) {
-    Schedule sch(program("A: T.Buffer((40,), 'float32')", fmt::format(R"(
+       {"for i in range(3):\n  m: T.int32 = 3 - i\n  for j in range(m):",
+        "for i, j in T.grid(4, 5):", "for i in range(1, 4):\n  for j in range(3 * i):"}) {
+    Schedule sch(
+        program("A: T.Buffer((40,), 'float32')",
+                fmt::format(R"(
 {}
     with T.block("A"):
-        v = T.axis.spatial(40, i * 3 + j)
+        v = T.axis.spatial(40, i * {} + j)
         A[v] = A[v] + T.float32(1)
 )",
-                                                                      loops)));
+                            loops, loops.find("m:") == std::string_view::npos ? "3" : "m")));
     EXPECT_TRUE(error_of([&] {
                   parallel(sch, get_loop(sch, "i"));
                 }).starts_with("step_keeps_results: parallel: results would change: "));

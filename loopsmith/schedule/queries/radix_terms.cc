@@ -5,10 +5,8 @@
 #include <optional>
 
 #include "loopsmith/arith/analyzer.h"
-#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"
-#include "loopsmith/ir/walk.h"
 
 namespace loopsmith {
 namespace {
@@ -88,12 +86,9 @@ Expr quotient(const Expr& expr, const Expr& by) {
   return {};
 }
 
-/// Is the number of iterations of a loop, which start at 0, the same in all iterations of others?
-bool is_digit_of(const For& loop, const Expr& variable, std::span<const For* const> loops) {
-  return loop.loop_var.same_as(variable) && is_const_int(loop.min, 0) &&
-         is_const_int(loop.step, 1) && !reads_memory(loop.extent) &&
-         std::ranges::none_of(
-             loops, [&](const For* other) { return uses_variable(loop.extent, other->loop_var); });
+/// True when the variable is that of a loop that counts from 0.
+bool is_digit_of(const For& loop, const Expr& variable) {
+  return loop.loop_var.same_as(variable) && is_const_int(loop.min, 0) && is_const_int(loop.step, 1);
 }
 
 /// Takes one sum apart; false when there is none.
@@ -101,8 +96,8 @@ bool split_one(std::vector<Expr>& values, std::span<const For* const> loops) {
   for (Expr& value : values) {
     const auto* sum = value.as<Add>();
     if (!sum || !sum->b.is<Var>()) continue;
-    const auto loop = std::ranges::find_if(
-        loops, [&](const For* each) { return is_digit_of(*each, sum->b, loops); });
+    const auto loop =
+        std::ranges::find_if(loops, [&](const For* each) { return is_digit_of(*each, sum->b); });
     if (loop == loops.end()) continue;
     const Expr rest = quotient(sum->a, (*loop)->extent);
     if (!rest.defined()) continue;

@@ -16,7 +16,7 @@ namespace loopsmith {
 /// % k make f. And q * m + i tells both q and i where 0 <= i < m, and m is the same in all
 /// iterations: so are those of loops that were split, i being the inner one and m its extent.
 ///
-/// `positive`: what is above 0 besides numbers.
+/// `loops` have the same extents whenever they run; `positive`: what is above 0 besides numbers.
 std::vector<Expr> plain_radix_terms(std::vector<Expr> values, std::span<const For* const> loops,
                                     std::span<const Expr> positive);
 

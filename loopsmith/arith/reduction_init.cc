@@ -254,43 +254,50 @@ bool have_own_elements(const BlockRealize& realize, std::span<const PathStep> pa
 
 namespace {
 
-/// True when what the init of a block stores is read to find out whether the block runs, or how
-/// often.
-bool decides_by_results(const BlockRealize& realize, std::span<const PathStep> path) {
+/// True when memory that is read to find out whether a block runs, or how often, may be written
+/// before it runs for the first time, or by the block.
+bool decides_by_written(const BlockRealize& realize, std::span<const PathStep> path) {
+  const bool stands_alone =
+      std::ranges::all_of(path, [](const PathStep& step) { return step.loop != nullptr; });
   std::vector<Ptr<Var>> stored;
-  pre_order_visit(realize.block->init, [&](const Ref& ref) {
-    if (const auto* store = ref.as<BufferStore>()) stored.push_back(store->buffer->data);
-    return !is_expr(*ref.get());
-  });
-  const auto reads = [&](const Expr& expr) {
+  for (const Stmt& part : {realize.block->init, realize.block->body}) {
+    pre_order_visit(part, [&](const Ref& ref) {
+      if (const auto* store = ref.as<BufferStore>()) stored.push_back(store->buffer->data);
+      return !is_expr(*ref.get());
+    });
+  }
+  const auto reads_written = [&](const Expr& expr) {
+    if (!stands_alone && reads_memory(expr)) return true;
     return std::ranges::any_of(free_buffers(expr), [&](const Ptr<Buffer>& buffer) {
       return std::ranges::any_of(stored,
                                  [&](const Ptr<Var>& each) { return each.same_as(buffer->data); });
     });
   };
-  return reads(realize.predicate) || std::ranges::any_of(realize.iter_values, reads) ||
+  return reads_written(realize.predicate) ||
+         std::ranges::any_of(realize.iter_values, reads_written) ||
          std::ranges::any_of(path, [&](const PathStep& step) {
-           return step.loop && (reads(step.loop->min) || reads(step.loop->extent));
+           return step.loop && (reads_written(step.loop->min) || reads_written(step.loop->extent));
          });
 }
 
 }  // namespace
 
-Stmt init_before(const BlockRealize& realize, std::span<const PathStep> path) {
-  if (decides_by_results(realize, path)) return nullptr;
+std::optional<HoistedInit> init_before(const BlockRealize& realize,
+                                       std::span<const PathStep> path) {
+  if (decides_by_written(realize, path)) return {};
   const auto [reductions, others] = loops_on(realize, path);
   const VarSet reduced = variables_of(reductions);
   for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
     const bool is_spatial = !is_reduction(*realize.block->iter_vars[i]);
-    if (is_spatial && uses_any(realize.iter_values[i], reduced)) return nullptr;
+    if (is_spatial && uses_any(realize.iter_values[i], reduced)) return {};
   }
   for (const For* loop : others) {
     const bool binds = std::ranges::any_of(realize.iter_values, [&](const Expr& value) {
       return uses_variable(value, loop->loop_var);
     });
-    if (!binds && !is_const_int(loop->extent, 1)) return nullptr;
+    if (!binds && !is_const_int(loop->extent, 1)) return {};
     for (const Expr& bound : {loop->min, loop->extent, loop->step}) {
-      if (uses_any(bound, reduced)) return nullptr;
+      if (uses_any(bound, reduced)) return {};
     }
   }
   std::vector<Expr> ends;
@@ -305,7 +312,7 @@ Stmt init_before(const BlockRealize& realize, std::span<const PathStep> path) {
   };
   for (const PathStep& step : path) {
     if (!step.condition.defined()) continue;
-    if (reads_memory(step.condition)) return nullptr;
+    if (reads_memory(step.condition)) return {};
     demand(step.condition);
   }
   demand(realize.predicate);
@@ -318,18 +325,18 @@ Stmt init_before(const BlockRealize& realize, std::span<const PathStep> path) {
     const IterVar& axis = *realize.block->iter_vars[i];
     const Expr start = substitute(realize.iter_values[i], first);
     if (!is_reduction(axis) || analyzer.can_prove_equal(start, axis.dom->min)) continue;
-    if (free_variables(start).empty()) return nullptr;
+    if (free_variables(start).empty()) return {};
     predicate = predicate && start == axis.dom->min;
     is_part = true;
     inside.iter_values[i] = analyzer.simplify(realize.iter_values[i] - start + axis.dom->min);
   }
-  if (is_part) {  // Of nothing, it is given before the outermost loop of the reduction.
+  if (is_part) {  // Of nothing, it is given elsewhere.
     for (const Expr& extent : unsure_domains(*realize.block, first)) {
       predicate = predicate && extent > int_imm(extent.dtype(), 0);
     }
   }
   const Expr condition = init_condition(inside, reductions, ends);
-  if (!condition.defined() || uses_any(condition, reduced)) return nullptr;
+  if (!condition.defined() || uses_any(condition, reduced)) return {};
   Stmt nest = init_block(realize, predicate && condition);
   for (std::size_t i = others.size(); i-- > 0;) {
     For loop = *others[i];
@@ -337,7 +344,7 @@ Stmt init_before(const BlockRealize& realize, std::span<const PathStep> path) {
     loop.body = std::move(nest);
     nest = make(std::move(loop));
   }
-  return clone_with(nest, {});
+  return HoistedInit{.init = clone_with(nest, {}), .is_for_nothing = !is_part};
 }
 
 std::size_t init_place(const BlockRealize& realize, std::span<const PathStep> path,
@@ -425,13 +432,27 @@ std::optional<EmptyInit> init_of_nothing(const BlockRealize& realize,
                    std::move(extents)};
 }
 
-Stmt EmptyReductions::before(const For& loop) {
+Stmt EmptyReductions::before(const For& loop, const std::unordered_set<const Block*>& others) {
   if (!nested_.contains(&loop)) {
     Path path;
     enter(loop, path);
   }
+  Stmt all;
   const auto found = inits_.find(&loop);
-  return found == inits_.end() ? Stmt() : found->second;
+  if (found == inits_.end()) return all;
+  for (const auto& [block, init] : found->second) {
+    if (!others.contains(block)) all = all ? seq({all, init}) : init;
+  }
+  return all;
+}
+
+std::optional<std::pair<const For*, Stmt>> EmptyReductions::init_of(const Block& block) const {
+  for (const auto& [loop, inits] : inits_) {
+    for (const auto& [started, init] : inits) {
+      if (started == &block) return {{loop, init}};
+    }
+  }
+  return {};
 }
 
 Ptr<Block> EmptyReductions::started_by(const Block& init) const {
@@ -481,8 +502,7 @@ void EmptyReductions::add_init(const BlockRealize& realize, std::span<const Path
     made = &copy->body;
   }
   started_.emplace_back(made->as<BlockRealize>()->block, realize.block);
-  Stmt& all = inits_[found->outermost];
-  all = all ? seq({all, found->init}) : found->init;
+  inits_[found->outermost].emplace_back(realize.block.get(), found->init);
 }
 
 }  // namespace loopsmith::arith

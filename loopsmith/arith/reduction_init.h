@@ -37,11 +37,17 @@ struct PathStep {
   Expr condition;
 };
 
+/// An init that runs before the loops of its reduction.
+struct HoistedInit {
+  Stmt init;
+  bool is_for_nothing = false;  ///< It runs where a domain is empty, too.
+};
+
 /// The init of `realize` as a nest that goes before the loop with which `path` begins, the way to
 /// the block from there: under copies of the loops that bind none of its reduction axes. It may
-/// only run there where no instance accesses what another one's init stores. Null where conditions
-/// do not tell when it runs, may change on the way, or read what it stores.
-Stmt init_before(const BlockRealize& realize, std::span<const PathStep> path);
+/// only run there where no instance accesses what another one's init stores. Nullopt where
+/// conditions do not tell when it runs, may change on the way, or read what it stores.
+std::optional<HoistedInit> init_before(const BlockRealize& realize, std::span<const PathStep> path);
 
 /// True when instances with different values of the loops on the path that bind none of the
 /// reduction axes access different elements of what the block writes: each spatial axis that reads
@@ -79,7 +85,11 @@ class EmptyReductions {
   /// of the reduction. Null where there are none: where all domains are known to have elements;
   /// where a spatial axis, or the bounds of another loop, read a loop of the reduction; and where
   /// memory is read that a statement inside `loop` may write.
-  Stmt before(const For& loop);
+  Stmt before(const For& loop) { return before(loop, {}); }
+  /// The same but for blocks that get such inits elsewhere.
+  Stmt before(const For& loop, const std::unordered_set<const Block*>& others);
+  /// Such an init of a block, with the loop before which it runs; of loops that were asked for.
+  std::optional<std::pair<const For*, Stmt>> init_of(const Block& block) const;
   /// The block that such an init starts; null for any other block.
   Ptr<Block> started_by(const Block& init) const;
   /// The variable of the loop of which a loop of such an init is a copy; null for any other loop.
@@ -93,7 +103,7 @@ class EmptyReductions {
   void add_init(const BlockRealize& realize, std::span<const PathStep> path);
 
   std::unordered_set<const For*> nested_;  ///< Loops on a path that starts further out.
-  std::unordered_map<const For*, Stmt> inits_;
+  std::unordered_map<const For*, std::vector<std::pair<const Block*, Stmt>>> inits_;
   std::set<std::pair<const For*, const Block*>> made_;      ///< Those of which blocks there are.
   std::vector<std::pair<Ptr<Block>, Ptr<Block>>> started_;  ///< An init, and its block.
   std::unordered_map<const Object*, Ptr<Var>> copied_;      ///< By the variable of the copy.

@@ -15,11 +15,14 @@
 namespace loopsmith::interp {
 namespace {
 
+using CompiledCode = std::function<void(std::span<const CallArgument>)>;
+
 /// Both functions, and the modules that they may call into.
 struct Pair {
-  Ptr<PrimFunc> before, after;
+  Ptr<PrimFunc> before, after;  ///< Without `after` there is code.
   Ptr<IRModule> before_module = nullptr, after_module = nullptr;
   std::string name = {};  ///< In the modules.
+  CompiledCode code = {};
 };
 
 void require_same_parameters(const PrimFunc& before, const PrimFunc& after) {
@@ -98,7 +101,12 @@ Verdict compare_on(const Pair& pair, const Inputs& inputs, std::uint64_t seed,
   options.max_statements = max_after(expected.statements, limits.max_statements);
   Outcome actual;
   try {
-    actual = run_on(pair.after, pair.after_module, pair.name, after, options);
+    if (pair.code) {
+      pair.code(after.arguments);
+      actual = expected;
+    } else {
+      actual = run_on(pair.after, pair.after_module, pair.name, after, options);
+    }
   } catch (const UserError& error) {
     const bool is_open = is_limit(error);
     return {.answer = is_open ? Answer::undecided : Answer::different,
@@ -121,8 +129,8 @@ Verdict compare_in_mode(const Pair& pair, Mode mode, const CompareOptions& optio
   // products fit.
   constexpr std::int64_t largest_sizes[] = {5, 17, 1, 40, 3, 70};
   constexpr std::int64_t largest_ints[] = {100, 9, 2, 1};
-  const bool is_open = has_open_sizes(*pair.before) || has_open_sizes(*pair.after);
-  if (!is_open) {
+  const bool is_open = has_open_sizes(*pair.before) || (pair.after && has_open_sizes(*pair.after));
+  if (!is_open && pair.after) {
     const double time = run_time(pair.before) + run_time(pair.after);
     const auto most = static_cast<double>(options.max_statements);
     if (time > most / whole_part) {
@@ -221,6 +229,11 @@ Verdict compare(const Ptr<IRModule>& before, const Ptr<IRModule>& after,
     }
   }
   return result;
+}
+
+Verdict compare_code(const Ptr<PrimFunc>& before, const CompiledCode& call,
+                     const CompareOptions& options) {
+  return compare_in_mode({.before = before, .code = call}, Mode::typed, options);
 }
 
 void assert_same(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after,

@@ -2,10 +2,12 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "loopsmith/ir/function.h"
+#include "loopsmith/runtime/argument.h"
 #include "loopsmith/runtime/host_function.h"
 
 namespace loopsmith::interp {
@@ -61,6 +63,13 @@ Verdict compare(const Ptr<PrimFunc>& before, const Ptr<PrimFunc>& after,
 /// The same for each function of two modules, by name.
 Verdict compare(const Ptr<IRModule>& before, const Ptr<IRModule>& after,
                 const CompareOptions& options = {});
+
+/// The same for code that was compiled, where `call` calls it on arguments. Both are run in their
+/// own types, on small whole numbers, and compared up to rounding; sizes may not get too large to
+/// be run.
+Verdict compare_code(const Ptr<PrimFunc>& before,
+                     const std::function<void(std::span<const CallArgument>)>& call,
+                     const CompareOptions& options = {});
 
 /// Throws an error of kind `interp` unless the two compute the same: with the code `same_result`
 /// where they differ, `comparable` where nothing could be found out.

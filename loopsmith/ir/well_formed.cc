@@ -17,7 +17,8 @@ struct Definition {
   bool in_scope = true;
   bool is_thread = false;
   bool is_loop = false;
-  int depth = 0;  ///< For loop variables: how many blocks with axes were open.
+  int depth = 0;             ///< For loop variables: how many blocks with axes were open.
+  const Let* let = nullptr;  ///< The expression that defines it, if one does.
   const PrimFunc* func = nullptr;
 };
 
@@ -80,6 +81,10 @@ class Checker {
       require_here(loops_ > 0, "jump_is_in_loop", hint("put it into a loop"), ref,
                    "{}: no loop is around it in the same block",
                    ref.is<Break>() ? "break" : "continue");
+    } else if (const auto* let = ref.as<Let>()) {
+      visit(let->value);
+      add(let->var, {.let = let, .func = func_});
+      visit(let->body);
     } else if (const auto* leave = ref.as<Return>()) {
       visit_return(ref, *leave);
     } else {
@@ -180,8 +185,10 @@ class Checker {
       require_here(before.func == func_, "functions_share_nothing",
                    hint("give each function variables of its own: clone(func)"), ref,
                    "{} {} is defined in two functions", what, ref);
+      // An expression that stands in two places gives its variables the same values there.
+      const bool is_shared = before.let && before.let == definition.let && !before.in_scope;
       require_here(
-          before.is_thread && definition.is_thread, "defined_once",
+          is_shared || (before.is_thread && definition.is_thread), "defined_once",
           hint("use a new one; clone_with renews the definitions of a body"), ref, "{} of {} {}",
           before.in_scope ? "multiple nested definitions" : "multiple definitions", what, ref);
       if (before.in_scope) return;

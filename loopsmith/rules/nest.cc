@@ -97,6 +97,20 @@ bool uses_reduction(const Stmt& init, const Nest& nest) {
                              [&](const Axis& axis) { return uses_variable(init, axis.var); });
 }
 
+/// True when an init starts from what is in a result: tiles in registers begin empty.
+bool starts_from_results(const Nest& nest) {
+  const std::vector<Ptr<Buffer>> written = written_buffers(nest);
+  bool found = false;
+  pre_order_visit(nest.init, [&](const Ref& ref) {
+    const auto* load = ref.as<BufferLoad>();
+    found = found || (load && std::ranges::any_of(written, [&](const Ptr<Buffer>& buffer) {
+                        return buffer->data.same_as(load->buffer->data);
+                      }));
+    return !found;
+  });
+  return found;
+}
+
 std::optional<Nest> nest_of(const BlockRealize& realize, std::vector<LoopOver> loops) {
   const Block& block = *realize.block;
   if (!is_const_int(realize.predicate, 1) || !block.alloc_buffers.empty() ||
@@ -131,7 +145,8 @@ std::optional<Nest> nest_of(const BlockRealize& realize, std::vector<LoopOver> l
   nest.axes = nest.spatial();
   std::ranges::move(reduction, std::back_inserter(nest.axes));
   const bool is_init_of_point =
-      !block.init || (!nest.reduction().empty() && !uses_reduction(nest.init, nest));
+      !block.init ||
+      (!nest.reduction().empty() && !uses_reduction(nest.init, nest) && !starts_from_results(nest));
   if (!all_used || !is_init_of_point || !spatial_axes_are_independent(nest)) return std::nullopt;
   // A reduction without an init keeps its order: it may be a scan.
   if (!block.init && !nest.reduction().empty()) return std::nullopt;

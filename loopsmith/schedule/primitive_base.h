@@ -33,6 +33,18 @@ inline constexpr ResultChange iterations_may_depend{
     LegalityQuestion::concurrency, false,
     "whether iterations of loop {}, which is {}, would depend on each other is unknown, as {}",
     "take this step first, then parallelize, vectorize or bind the loop"};
+inline constexpr ResultChange blocks_would_depend{
+    LegalityQuestion::concurrency, true,
+    "loop {} is bound to {} inside of a kernel, whose blocks do not wait for each other: over {} "
+    "they would conflict",
+    "bind loops around it to threads instead, or leave what is around the loops over blocks to the "
+    "host, so that each is a kernel of its own"};
+inline constexpr ResultChange blocks_may_depend{
+    LegalityQuestion::concurrency, false,
+    "loop {} is bound to {} inside of a kernel, whose blocks do not wait for each other: whether "
+    "they would conflict is unknown",
+    "bind loops around it to threads instead, or leave what is around the loops over blocks to the "
+    "host, so that each is a kernel of its own"};
 inline constexpr ResultChange threads_do_more_than_fill{
     LegalityQuestion::concurrency, true,
     "loop {}, bound to {} inside of loop {}, which is so, too, would not only fill memory that all "

@@ -164,6 +164,10 @@ class BoundsChecker {
   /// The axes of a block that a predicate guards, where that leaves out nothing but what sticks out
   /// of ragged tiles; false where it does not.
   bool add_axes_of_tiles(const BlockRealize& realize) {
+    if (realize.block->iter_vars.empty()) {  // It sees the loops themselves, not what they leave.
+      return std::ranges::none_of(
+          loops_, [&](const Iterator& loop) { return uses_variable(realize.predicate, loop.var); });
+    }
     const IterMapResult map =
         detect_iter_map(realize.iter_values, loops_, {.predicate = realize.predicate}, analyzer_);
     if (!map.ok() || (map.padding_predicate.defined() && !is_const_int(map.padding_predicate, 0))) {

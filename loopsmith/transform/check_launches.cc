@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopsmith/transform/check_launches.h"
 
+#include <algorithm>
+
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/support/error.h"
 #include "loopsmith/transform/thread_axes.h"
@@ -54,7 +56,8 @@ void check_launch(const Stmt& stmt, const Target& target) {
   std::int64_t most = -1;
   for (const Stmt& memory : launch.memory) {
     const auto* allocate = memory.as<Allocate>();
-    if (!allocate) continue;
+    // Memory of other sizes is refused where the kernel is written.
+    if (!allocate || !std::ranges::all_of(allocate->extents, as_int)) continue;
     std::int64_t size = allocate->dtype.bytes();
     for (const Expr& extent : allocate->extents) size *= *as_int(extent);
     if (memory_scope(*allocate->buffer_var) != MemoryScope::shared_dynamic) bytes += size;

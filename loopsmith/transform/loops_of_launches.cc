@@ -6,6 +6,7 @@
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/transform/thread_axes.h"
 
 namespace loopsmith {
 
@@ -36,6 +37,13 @@ Ptr<PrimFunc> loops_of_launches(const Ptr<PrimFunc>& func) {
                     .kind = ForKind::thread_binding,
                     .thread_binding = binding,
                     .body = std::move(body)});
+  });
+  rewrite.on<For>([&](const For& node) -> Stmt {
+    const Ptr<For> loop = rewrite.children(node);
+    if (loop->kind != ForKind::vectorized || !has_launch(loop->body)) return loop;
+    For serial = *loop;
+    serial.kind = ForKind::serial;
+    return make(std::move(serial));
   });
   return rewrite.body_of(func);
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "loopsmith/arith/reducers.h"
@@ -129,6 +130,7 @@ Ptr<PrimFunc> lower_init(const Ptr<PrimFunc>& func) {
   std::vector<arith::PathStep> path;
   std::unordered_map<const For*, std::vector<Stmt>> before;  // What goes before a loop.
   arith::EmptyReductions empty_reductions;
+  std::unordered_set<const Block*> given;  // Whose inits before a loop run for nothing, too.
 
   const auto apart = [&](const auto& node) -> Stmt {
     std::vector<arith::PathStep> outside;
@@ -153,16 +155,19 @@ Ptr<PrimFunc> lower_init(const Ptr<PrimFunc>& func) {
   });
 
   rewrite.on<For>([&](const For& loop) -> Stmt {
-    const Stmt if_empty = empty_reductions.before(loop);
+    empty_reductions.before(loop);  // Loops are entered from the outermost one.
     const std::size_t length = path.size();
     path.push_back({.loop = &loop});
     // A sequence, or memory.
     if (!loop.body.is<For>() && !loop.body.is<BlockRealize>()) path.emplace_back();
     Stmt inner = rewrite.children(loop);
     path.resize(length);
-    const auto inits = before.find(&loop);
-    if (inits == before.end()) return if_empty ? seq({if_empty, inner}) : inner;
-    std::vector<Stmt> all = std::move(inits->second);
+    std::vector<Stmt> all;
+    if (const Stmt if_empty = empty_reductions.before(loop, given)) all.push_back(if_empty);
+    if (const auto inits = before.find(&loop); inits != before.end()) {
+      std::ranges::move(inits->second, std::back_inserter(all));
+    }
+    if (all.empty()) return inner;
     all.push_back(std::move(inner));
     return seq(std::move(all));
   });
@@ -177,9 +182,15 @@ Ptr<PrimFunc> lower_init(const Ptr<PrimFunc>& func) {
     if (!inner.block->init) return made;
     const auto place = regrouping ? std::optional(arith::init_place(inner, path, *regrouping))
                                   : reduction_around(inner, path);
-    const Stmt init = place ? arith::init_before(inner, std::span(path).subspan(*place)) : Stmt();
-    if (!init) return guard_init(inner);
-    before[path[*place].loop].push_back(init);
+    const auto hoisted = place ? arith::init_before(inner, std::span(path).subspan(*place))
+                               : std::optional<arith::HoistedInit>();
+    if (!hoisted) return guard_init(inner);
+    before[path[*place].loop].push_back(hoisted->init);
+    const bool is_inside =
+        std::ranges::any_of(std::span(path).first(*place), [&](const arith::PathStep& step) {
+          return step.loop && arith::is_reduction_loop(inner, step.loop->loop_var);
+        });
+    if (hoisted->is_for_nothing && !is_inside) given.insert(realize.block.get());
     BlockRealize copy = inner;
     copy.block = without_init(*inner.block, inner.block->body);
     return make(std::move(copy));

@@ -55,6 +55,21 @@ TEST(LowerMath, LeavesNoFunctionThatTargetsLack) {
   }
 }
 
+TEST(LowerMath, DefinesVariablesOfEachCallOnce) {
+  const auto same = [](const Expr& x) {
+    const Expr once = call(op("exp"), {x});
+    return once + once;
+  };
+  const auto apart = [](const Expr& x) { return call(op("exp"), {x}) + call(op("exp"), {x}); };
+  const auto part = [](const Expr& x) {
+    const Expr once = call(op("exp"), {x});
+    return if_then_else(x > float_imm(f32, 0), once, float_imm(f32, 0)) + once;
+  };
+  EXPECT_NO_THROW(verify_well_formed(lower_math(elementwise(f32, same)))) << "same";
+  EXPECT_NO_THROW(verify_well_formed(lower_math(elementwise(f32, apart)))) << "apart";
+  EXPECT_NO_THROW(verify_well_formed(lower_math(elementwise(f32, part)))) << "part";
+}
+
 TEST(LowerMath, LeavesInstructionsAlone) {
   const Expr x = var("x", f32);
   for (const char* name : {"sqrt", "fabs", "floor", "ceil", "trunc", "nearbyint", "round"}) {

@@ -42,10 +42,11 @@ bool may_have_own(const For& loop, const Ptr<Buffer>& buffer) {
   return loop.kind == ForKind::thread_binding && is_of_one_thread(thread_axis_of(loop), scope);
 }
 
-/// True when parallel iterations only store to memory, and nothing reads it later: they would store
-/// there at the same time for nothing.
+/// True when parallel iterations, or threads, only store to memory, and nothing reads it later:
+/// they would store there at the same time for nothing.
 bool stores_for_nothing(const Allocation& allocation, const LoopOfUses& uses) {
-  return !uses.reads && uses.loop().kind == ForKind::parallel &&
+  const ForKind kind = uses.loop().kind;
+  return !uses.reads && (kind == ForKind::parallel || kind == ForKind::thread_binding) &&
          !is_live_after(allocation.allocate->body, uses.loop(), allocation.buffer);
 }
 

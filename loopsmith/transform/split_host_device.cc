@@ -40,6 +40,11 @@ class HostDeviceSplitter {
           "memory of the device",
           store.buffer->name);
     });
+    // The host cannot fetch what only the device reads.
+    rewrite.on<Evaluate>([&](const Evaluate& node) -> Stmt {
+      const auto* call = node.value.as<Call>();
+      return call && call->op == op("prefetch") ? no_op() : Stmt(rewrite.children(node));
+    });
     rewrite.on<BufferLoad>([&](const BufferLoad& load) { return read(load, rewrite); });
     rewrite.on<Call>([&](const Call& call) -> Expr {
       const auto* name = call.args.empty() ? nullptr : call.args[0].as<StringImm>();

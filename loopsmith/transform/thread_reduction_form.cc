@@ -7,6 +7,7 @@
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/regroups.h"
 #include "loopsmith/ir/structural.h"
 #include "loopsmith/ir/walk.h"
 #include "loopsmith/transform/loops.h"
@@ -44,11 +45,20 @@ class ReductionFinder {
   void look_at(const BlockRealize& realize) {
     if (!is_wanted_(realize.block->name_hint)) return;
     ThreadReduction made{.realize = Ptr<BlockRealize>(&realize)};
+    // What is recorded to accumulate nothing into the results does not reduce, whatever its axes.
+    const auto accumulates = [&](const For& loop) {
+      const auto names = regrouped_names(loop);
+      return !names || std::ranges::any_of(realize.block->writes, [&](const auto& region) {
+        return std::ranges::find(*names, region->buffer->name) != names->end();
+      });
+    };
     for (const Ref& ref : around_) {
       const auto* loop = ref.as<For>();
       const ThreadAxis axis = loop ? thread_axis_of(*loop) : ThreadAxis::none;
       const bool is_thread = is_thread_axis(axis);
-      const bool reduces = is_thread && arith::is_reduction_loop(realize, loop->loop_var);
+      const bool reduces =
+          is_thread && arith::is_reduction_loop(realize, loop->loop_var) && accumulates(*loop);
+      if (reduces && is_const_int(loop->extent, 0)) return;  // Nothing.
       if (made.threads.empty() && !reduces) {
         made.around.push_back(ref);
         made.is_in_launch |= is_block_axis(axis);
@@ -113,7 +123,8 @@ std::optional<ReducedTuple> reduced_tuple_of(const BlockRealize& realize) {
     made.combine = known->reducer->combine;
     made.init = bound(known->init);
     made.start = made.init;
-    if (known->reducer->identity) made.start = known->reducer->identity(types);
+    made.is_idempotent = !known->reducer->identity;
+    if (!made.is_idempotent) made.start = known->reducer->identity(types);
     const auto is_equal = StructuralEqual();
     if (std::ranges::equal(made.start, made.init, is_equal)) made.init.clear();
   } else {

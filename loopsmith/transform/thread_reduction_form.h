@@ -15,10 +15,11 @@ namespace loopsmith {
 /// What a reduction combines, in terms of the loops around its block.
 struct ReducedTuple {
   std::vector<Ptr<Buffer>> results;
-  std::vector<Expr> place;   ///< The element of each result.
-  std::vector<Expr> start;   ///< What each thread begins with.
-  std::vector<Expr> init;    ///< What the results begin with besides; none: that is in `start`.
-  std::vector<Expr> source;  ///< What each step brings.
+  std::vector<Expr> place;     ///< The element of each result.
+  std::vector<Expr> start;     ///< What each thread begins with.
+  std::vector<Expr> init;      ///< What the results begin with besides; none: that is in `start`.
+  std::vector<Expr> source;    ///< What each step brings.
+  bool is_idempotent = false;  ///< It has no neutral tuple: in its place, results serve as well.
   CombineTuples combine;
 };
 

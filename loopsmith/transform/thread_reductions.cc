@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
+#include <ranges>
 #include <unordered_set>
 
 #include "loopsmith/arith/analyzer.h"
@@ -66,7 +67,12 @@ Ptr<PrimFunc> with_threads_outside(const Ptr<PrimFunc>& func, const ThreadReduct
     }
   }
   Stmt made = reduction.realize;
-  for (std::size_t i = order.size(); i-- > 0;) made = with_body(Stmt(order[i]), std::move(made));
+  for (std::size_t i = order.size(); i-- > 0;) {
+    For loop = *order[i];
+    loop.body = std::move(made);
+    if (rank(order[i]) == 0 && loop.kind == ForKind::vectorized) loop.kind = ForKind::serial;
+    made = make(std::move(loop));
+  }
   Rewriter rewrite;
   rewrite.on<For>([&](const For& loop) -> Stmt {
     return &loop == nest[0] ? made : Stmt(rewrite.children(loop));
@@ -99,7 +105,8 @@ class ReductionWriter {
   /// What takes the place of the outermost loop over threads; null where its form is another.
   Stmt write() {
     find_variables();
-    if (!is_apart()) return nullptr;
+    if (!is_apart() || !find_start()) return nullptr;
+    if (has_earlier_results() && tuple_.is_idempotent) start_from_results();
     const Stmt parts = partial_results(reduction_.threads[0]);
     if (!parts) return nullptr;
     std::vector<Stmt> statements{parts};
@@ -134,6 +141,93 @@ class ReductionWriter {
   void add_variable(const For& loop) {
     variables_.push_back(loop.loop_var);
     starts_[loop.loop_var] = loop.min;
+    ends_[loop.loop_var] = loop.min + (loop.extent - 1) * loop.step;
+  }
+
+  /// Finds the condition under which the init is among the iterations written here: loops around
+  /// may take part in the reduction, too, and a predicate may leave its start out. False where the
+  /// axes do not tell.
+  bool find_start() {
+    const BlockRealize& realize = *reduction_.realize;
+    if (!realize.block->init) return true;
+    Analyzer analyzer;
+    learn_around(analyzer);
+    Expr has_terms = true;
+    const bool is_known = find_least(analyzer);
+    const std::vector<Ptr<Var>> others = variables_around();
+    for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+      const IterVar& axis = *realize.block->iter_vars[i];
+      if (!arith::is_reduction(axis)) continue;
+      const bool is_of_both = uses_any_of(realize.iter_values[i], others);
+      if (is_of_both && (!is_known || uses_any_of(axis.dom->min, variables_))) return false;
+      const Expr starts = at_start(realize.iter_values[i]) == axis.dom->min;
+      const bool is_never = is_known && !is_of_both && analyzer.can_prove(!starts);
+      if (is_of_both || is_never) starts_here_ = starts_here_ && starts;
+      has_terms = has_terms && axis.dom->extent > 0;
+    }
+    const ConstraintScope terms = analyzer.constraint_scope(has_terms);  // Else there is the init.
+    for (const Expr& condition : arith::conjuncts(realize.predicate)) {
+      if (!uses_any_of(condition, variables_)) continue;
+      const Expr holds = at_start(condition);
+      if (analyzer.can_prove(holds, ProofStrength::symbolic_bound)) continue;
+      if (!is_known) return false;
+      starts_here_ = starts_here_ && holds;
+    }
+    starts_here_ = Analyzer().simplify(starts_here_);
+    return true;
+  }
+
+  /// Whether results may have begun, or got terms, before the iterations written here.
+  bool has_earlier_results() const {
+    return reduction_.realize->block->init.defined() && !is_const_int(starts_here_, 1);
+  }
+
+  /// Lets each thread begin with what the results had before, unless their init is here.
+  void start_from_results() {
+    for (std::size_t i = 0; i < tuple_.results.size(); ++i) {
+      const Expr old = load(tuple_.results[i], tuple_.place);
+      tuple_.start[i] = if_then_else(starts_here_, tuple_.start[i], old);
+    }
+  }
+
+  /// Finds where the reduction axes are least in the iterations written here. False where one of
+  /// them neither grows nor falls with a loop all the time, or two do otherwise.
+  bool find_least(Analyzer& analyzer) {
+    const BlockRealize& realize = *reduction_.realize;
+    at_start_ = starts_;
+    std::vector<Ptr<Var>> grow, fall;
+    for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
+      if (!arith::is_reduction(*realize.block->iter_vars[i])) continue;
+      const Expr& value = realize.iter_values[i];
+      for (const Ptr<Var>& variable : variables_) {
+        if (!uses_variable(value, variable)) continue;
+        const Expr next = substitute(value, {{variable, variable + int_imm(variable->dtype, 1)}});
+        const Expr step = analyzer.simplify(next - value), zero = zero_of(step.dtype());
+        const bool grows = analyzer.can_prove(step >= zero);
+        if (!grows && !analyzer.can_prove(step <= zero)) return false;
+        (grows ? grow : fall).push_back(variable);
+        if (!grows) at_start_[variable] = ends_.at(variable);
+      }
+    }
+    return std::ranges::none_of(fall,
+                                [&](const Ptr<Var>& each) { return uses_any_of(each, grow); });
+  }
+
+  /// What an expression is where the reduction axes are least.
+  Expr at_start(Expr expr) const {
+    for (const Ptr<Var>& variable : variables_ | std::views::reverse) {
+      expr = substitute(expr, {{variable, at_start_.at(variable)}});
+    }
+    return expr;
+  }
+
+  /// Tells the ranges of the loops around.
+  void learn_around(Analyzer& analyzer) const {
+    for (const Ref& ref : reduction_.around) {
+      const auto* loop = ref.as<For>();
+      if (!loop || !is_const_int(loop->step, 1)) continue;
+      analyzer.bind(loop->loop_var, make(Range{.min = loop->min, .extent = loop->extent}));
+    }
   }
 
   void add_dimension(const For& loop) {
@@ -284,41 +378,31 @@ class ReductionWriter {
     return store_tuple(into, at, tuple_.combine(old, more));
   }
 
-  /// True when a condition holds for the first values of all loops that are reduced over: then each
-  /// result has its init, and the others say which terms there are.
-  bool holds_at_start(const Expr& condition) const {
-    Analyzer analyzer;
-    for (const Ref& ref : reduction_.around) {
-      const auto* loop = ref.as<For>();
-      if (!loop || !is_const_int(loop->step, 1)) continue;
-      analyzer.bind(loop->loop_var, make(Range{.min = loop->min, .extent = loop->extent}));
-    }
-    return analyzer.can_prove(substitute(condition, starts_), ProofStrength::symbolic_bound);
-  }
-
-  /// Whether the results are none of the reduction, and each part of the predicate is about one of
-  /// both, or about which terms there are.
+  /// Whether the results are none of the reduction; finds the parts of the predicate that are about
+  /// them alone.
   bool is_apart() {
     for (const Expr& index : tuple_.place) {
       if (uses_any_of(index, variables_)) return false;
     }
-    std::vector<Ptr<Var>> others;  // Sizes are the same for all.
+    for (const Expr& condition : arith::conjuncts(reduction_.realize->predicate)) {
+      if (!uses_any_of(condition, variables_)) spatial_.push_back(condition);
+    }
+    return true;
+  }
+
+  /// What is defined by the statements around; sizes are the same for all.
+  std::vector<Ptr<Var>> variables_around() const {
+    std::vector<Ptr<Var>> found;
     for (const Ref& ref : reduction_.around) {
       const auto* loop = ref.as<For>();
       const auto* let = ref.as<LetStmt>();
-      if (loop && !uses_any_of(loop->loop_var, variables_)) others.push_back(loop->loop_var);
-      if (let) others.push_back(let->var);
+      if (loop && !uses_any_of(loop->loop_var, variables_)) found.push_back(loop->loop_var);
+      if (let) found.push_back(let->var);
       if (const auto* realize = ref.as<BlockRealize>()) {
-        for (const Ptr<IterVar>& axis : realize->block->iter_vars) others.push_back(axis->var);
+        for (const Ptr<IterVar>& axis : realize->block->iter_vars) found.push_back(axis->var);
       }
     }
-    for (const Expr& condition : arith::conjuncts(reduction_.realize->predicate)) {
-      const bool is_of_reduction = uses_any_of(condition, variables_);
-      if (is_of_reduction && uses_any_of(condition, others) && !holds_at_start(condition))
-        return false;
-      if (!is_of_reduction) spatial_.push_back(condition);
-    }
-    return true;
+    return found;
   }
 
   /// Combines all results along one axis; those along later axes are combined already.
@@ -364,9 +448,18 @@ class ReductionWriter {
     return guarded(conjunction(spatial_), results(std::move(totals)));
   }
 
-  Stmt results(Values totals) const {
-    if (!tuple_.init.empty()) totals = tuple_.combine(tuple_.init, totals);
-    return store_tuple(tuple_.results, tuple_.place, std::move(totals));
+  /// The results, with what they begin with, or had before.
+  Stmt results(const Values& totals) const {
+    const auto stored = [&](Values values) {
+      return store_tuple(tuple_.results, tuple_.place, std::move(values));
+    };
+    const Stmt first = stored(tuple_.init.empty() ? totals : tuple_.combine(tuple_.init, totals));
+    if (!has_earlier_results() || tuple_.is_idempotent) return first;
+    Values old;
+    for (const Ptr<Buffer>& result : tuple_.results) old.push_back(load(result, tuple_.place));
+    const Stmt more = stored(tuple_.combine(old, totals));
+    if (is_const_int(starts_here_, 0)) return more;
+    return make(IfThenElse{.condition = starts_here_, .then_case = first, .else_case = more});
   }
 
   ThreadReduction reduction_;
@@ -376,7 +469,9 @@ class ReductionWriter {
   std::vector<Ptr<Buffer>> own_, all_;
   Values shape_, index_;             ///< Of the memory that threads share: an element for each.
   std::vector<Ptr<Var>> variables_;  ///< Of the loops that are reduced over.
-  Substitution starts_;              ///< Their first values.
+  Substitution starts_, ends_;       ///< Their first and last values,
+  Substitution at_start_;            ///< and those where the reduction axes are least.
+  Expr starts_here_ = true;          ///< One of the iterations written here has the init.
   Values spatial_;                   ///< What the predicate says of the results alone.
 };
 
@@ -393,6 +488,22 @@ Stmt without_records(const Stmt& stmt, const std::vector<Ptr<Buffer>>& buffers) 
     return make(with_regrouped(*loop, *names));
   });
   return rewrite(stmt);
+}
+
+/// The init that runs before a loop around the threads of a reduction if there is nothing to
+/// reduce, and that loop; none where the threads give it.
+std::optional<std::pair<const For*, Stmt>> init_around(const PrimFunc& func,
+                                                       const ThreadReduction& reduction) {
+  arith::EmptyReductions empty;
+  pre_order_visit(func.body, [&](const Ref& ref) {
+    if (const auto* loop = ref.as<For>()) empty.before(*loop);
+    return !is_expr(*ref.get());
+  });
+  const auto found = empty.init_of(*reduction.realize->block);
+  const bool is_around = found && std::ranges::any_of(reduction.around, [&](const Ref& ref) {
+                           return ref.get() == found->first;
+                         });
+  return is_around ? found : std::nullopt;
 }
 
 /// The function with that reduction written out; null where it has another form.
@@ -412,13 +523,16 @@ Ptr<PrimFunc> written_out(const Ptr<PrimFunc>& func, const std::string& block_na
   auto tuple = reduced_tuple_of(*reduction->realize);
   if (!tuple) return nullptr;
   const Ptr<For> outermost = reduction->threads[0];
+  const auto if_empty = init_around(*ordered, *reduction);
   const std::vector<Ptr<Buffer>> results = tuple->results;
   Stmt written = ReductionWriter(*std::move(reduction), *std::move(tuple), warp_size).write();
   if (!written) return nullptr;
   written = without_records(written, results);
   Rewriter rewrite;
   rewrite.on<For>([&](const For& loop) -> Stmt {
-    return &loop == outermost.get() ? written : Stmt(rewrite.children(loop));
+    if (&loop == outermost.get()) return written;
+    const Stmt inside = rewrite.children(loop);
+    return if_empty && &loop == if_empty->first ? seq({if_empty->second, inside}) : inside;
   });
   return rewrite.body_of(ordered);
 }

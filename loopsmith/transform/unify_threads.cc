@@ -303,16 +303,22 @@ class Unifier {
     shared_.push_back(make(std::move(copy)));
     const auto* decl = allocate.body.as<DeclBuffer>();
     if (!decl) return visit(allocate.body);
-    shared_.push_back(make(DeclBuffer{.buffer = moved(decl->buffer), .body = no_op()}));
+    const Ptr<Buffer> buffer = moved(decl->buffer, allocate.extents);
+    shared_.push_back(make(DeclBuffer{.buffer = buffer, .body = no_op()}));
     return visit(decl->body);
   }
 
-  /// The buffer, where its memory has another scope now.
-  Ptr<Buffer> moved(const Ptr<Buffer>& buffer) {
+  /// The buffer, where its memory has another scope now, or `extents` that are known outside of the
+  /// kernel, as its shape need not be.
+  Ptr<Buffer> moved(const Ptr<Buffer>& buffer, const std::vector<Expr>& extents = {}) {
     const auto found = renamed_memory_.find(buffer->data);
-    if (found == renamed_memory_.end()) return rename_.buffer(buffer);
+    const bool has_extents = extents.size() == buffer->shape.size() && buffer->strides.empty() &&
+                             std::ranges::all_of(extents, as_int) &&
+                             !std::ranges::all_of(buffer->shape, as_int);
+    if (found == renamed_memory_.end() && !has_extents) return rename_.buffer(buffer);
     Buffer copy = *buffer;
-    copy.data = found->second;
+    if (found != renamed_memory_.end()) copy.data = found->second;
+    if (has_extents) copy.shape = extents;
     Ptr<Buffer> result = make(std::move(copy));
     rename_.replace_buffer(buffer, result);
     rename_.forget();

@@ -8,6 +8,7 @@
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/legality/block_order.h"
 #include "loopsmith/schedule/legality/private_memory.h"
 #include "loopsmith/schedule/legality/regroupings.h"
 #include "loopsmith/schedule/legality/shared_tiles.h"
@@ -332,10 +333,12 @@ std::optional<Refusal> refuse_new_conflicts(const Schedule& before, const Schedu
     if (!is_old && keeps_accesses(before, after)) return true;
     const bool is_beside =
         is_old && enclosed && block_leaves_iterations(before, after, loop, *enclosed);
-    for (ConflictOf* conflict_of : {sharing_conflict_of, order_conflict_of}) {
+    for (ConflictOf* conflict_of :
+         {sharing_conflict_of, order_conflict_of, block_order_conflict_of}) {
       const bool is_of_order = conflict_of == order_conflict_of;
-      const bool is_answered =
-          is_beside || (is_old && (is_of_order ? keeps_order(loop) : keeps_sharing(loop)));
+      const bool is_of_sharing = conflict_of == sharing_conflict_of;
+      const bool is_answered = is_beside || (is_old && is_of_order && keeps_order(loop)) ||
+                               (is_old && is_of_sharing && keeps_sharing(loop));
       if (is_answered && !after.verifies_quick_answers()) continue;
       auto conflict = conflict_of(after, loop, memory);
       if (!conflict) continue;

@@ -7,6 +7,7 @@
 #include "loopsmith/ir/live_values.h"
 #include "loopsmith/ir/thread_axis.h"
 #include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/legality/block_order.h"
 #include "loopsmith/schedule/legality/common_updates.h"
 #include "loopsmith/schedule/legality/concurrent_loops.h"
 #include "loopsmith/schedule/legality/dependence_cache.h"
@@ -393,6 +394,16 @@ std::optional<Refusal> refuse_as_written(const Schedule& schedule, LoopKindPlan&
       {Argument(plan.loop), Argument(carries.verdict.why)});
 }
 
+/// Refuses a loop of a launch with which blocks would conflict. What is unknown is taken on trust.
+std::optional<Refusal> refuse_by_blocks(const Schedule& schedule, const LoopKindPlan& plan) {
+  if (!is_launch_axis(thread_axis_of(plan.thread_axis))) return {};
+  Schedule after = schedule.snapshot();
+  commit_loop_kind(after, LoopKindPlan(plan));
+  auto refusal = block_order_conflict_around(after, plan.loop);
+  if (refusal && plan.assume_independent && !refusal->change->is_known) return {};
+  return refusal;
+}
+
 }  // namespace
 
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, LoopKindPlan& plan) {
@@ -401,7 +412,7 @@ std::optional<Refusal> refuse_by_order(const Schedule& schedule, LoopKindPlan& p
     if (auto refusal = refuse_taken_axis(schedule, plan.loop, plan.thread_axis)) return refusal;
   }
   auto refusal = refuse_as_written(schedule, plan);
-  if (!refusal) return {};
+  if (!refusal) return refuse_by_blocks(schedule, plan);
   // Branches that are updates may help.
   Schedule selecting = schedule.snapshot();
   if (!write_selections(selecting, selecting.node(plan.loop))) return refusal;
@@ -410,7 +421,7 @@ std::optional<Refusal> refuse_by_order(const Schedule& schedule, LoopKindPlan& p
   again.selects = true;
   if (refuse_as_written(selecting, again)) return refusal;
   plan = std::move(again);
-  return {};
+  return refuse_by_blocks(schedule, plan);
 }
 
 std::optional<Refusal> refuse_by_order(const Schedule& schedule, HoistFactorPlan& plan) {

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopsmith/schedule/legality/block_order.h"
+
+#include <algorithm>
+
+#include "loopsmith/arith/dependence/dependence.h"
+#include "loopsmith/ir/memory_scope.h"
+#include "loopsmith/ir/operators.h"
+#include "loopsmith/ir/thread_axis.h"
+#include "loopsmith/ir/walk.h"
+#include "loopsmith/schedule/legality/dependence_cache.h"
+#include "loopsmith/schedule/legality/nest_memory.h"
+#include "loopsmith/schedule/legality/regroupings.h"
+#include "loopsmith/schedule/primitive_base.h"
+#include "loopsmith/schedule/queries/path_condition.h"
+
+namespace loopsmith {
+namespace {
+
+/// The outermost loop of the launch around a loop.
+NodeId kernel_of(const Schedule& schedule, NodeId loop) {
+  NodeId kernel = loop;
+  for (NodeId at = loop; at != no_node; at = schedule.at(at).parent) {
+    const auto* around = schedule.as<For>(at);
+    if (around && is_launch_axis(thread_axis_of(*around))) kernel = at;
+  }
+  return kernel;
+}
+
+/// True when nothing but loops of the launch is between a kernel and a loop.
+bool is_outermost(const Schedule& schedule, NodeId kernel, NodeId loop) {
+  for (NodeId at = loop; at != kernel; at = schedule.at(at).parent) {
+    const auto* around = schedule.as<For>(schedule.at(at).parent);
+    if (!around || !is_launch_axis(thread_axis_of(*around))) return false;
+  }
+  return true;
+}
+
+/// A kernel whose loops over one axis of blocks stand around it.
+struct ByBlocks {
+  Ptr<Var> block;
+  Stmt kernel;             ///< Null where an extent is not known outside.
+  std::vector<For> bound;  ///< The loops over the axis as they were.
+};
+
+ByBlocks by_blocks(const Stmt& kernel, ThreadAxis axis) {
+  ByBlocks made{.block = var("block", i64)};
+  const Expr block = made.block;
+  Rewriter rewrite;
+  rewrite.on<For>([&](const For& node) -> Stmt {
+    const Ptr<For> loop = rewrite.children(node);
+    if (thread_axis_of(*loop) != axis) return loop;
+    made.bound.push_back(node);
+    const Expr value = loop->min + cast(loop->loop_var->dtype, block);
+    return make(IfThenElse{.condition = block < cast(i64, loop->extent),
+                           .then_case = substitute(loop->body, {{loop->loop_var, value}})});
+  });
+  Stmt body = rewrite(kernel);
+  const std::vector<Ptr<Var>> outside = free_variables(kernel);
+  Expr blocks;
+  for (const For& loop : made.bound) {
+    for (const Ptr<Var>& used : free_variables(loop.extent)) {
+      const bool is_outside =
+          std::ranges::any_of(outside, [&](const Ptr<Var>& each) { return each.same_as(used); });
+      if (!is_outside) return made;
+    }
+    const Expr extent = cast(i64, loop.extent);
+    blocks = blocks.defined() ? max(blocks, extent) : extent;
+  }
+  made.kernel = for_loop(made.block, int_imm(i64, 0), blocks, std::move(body));
+  return made;
+}
+
+}  // namespace
+
+std::optional<Refusal> block_order_conflict_of(const Schedule& schedule, LoopRV handle,
+                                               OwnMemory& memory) {
+  const For& loop = schedule.get(handle);
+  const ThreadAxis axis = thread_axis_of(loop);
+  if (!is_block_axis(axis)) return {};
+  const NodeId node = schedule.node(handle), kernel = kernel_of(schedule, node);
+  if (is_outermost(schedule, kernel, node)) return {};
+  const ByBlocks blocks = by_blocks(under_path_condition(schedule, kernel), axis);
+  if (!blocks.kernel) return {};  // Lowering refuses that.
+
+  std::vector<Ptr<Buffer>> kept = carried_by(schedule, handle, Concurrency::in_blocks, memory).own;
+  if (const auto regrouped = regrouped_by(schedule, handle, loop)) {
+    std::ranges::copy(*regrouped, std::back_inserter(kept));
+  }
+  Dependences dependences(blocks.kernel);
+  bool may_conflict = false;
+  for (const CarriedDependence& found : dependences.carried(blocks.block)) {
+    const bool is_apart = found.buffer && (is_one_of(kept, found.buffer) ||
+                                           is_private_to_iteration(Concurrency::in_blocks,
+                                                                   memory_scope(*found.buffer)));
+    if (is_apart) continue;
+    const std::string what = found.buffer ? found.buffer->name : "memory";
+    std::vector<Argument> subjects{Argument(loop.loop_var->name),
+                                   Argument(std::string(tag_of(axis))), Argument(what)};
+    if (found.is_certain) return changed_results(blocks_would_depend, std::move(subjects));
+    may_conflict = true;
+  }
+  if (!may_conflict) return {};
+  return changed_results(blocks_may_depend,
+                         {Argument(loop.loop_var->name), Argument(std::string(tag_of(axis)))});
+}
+
+std::optional<Refusal> block_order_conflict_around(const Schedule& after, LoopRV bound) {
+  OwnMemory memory(after);
+  std::vector<NodeId> open = {whole_nest(after, after.node(bound))};
+  while (!open.empty()) {
+    const NodeId node = open.back();
+    open.pop_back();
+    const auto* loop = after.as<For>(node);
+    if (loop && is_block_axis(thread_axis_of(*loop))) {
+      if (auto refusal = block_order_conflict_of(after, after.loop_at(node), memory))
+        return refusal;
+    }
+    for (NodeId child = after.at(node).first_child; child != no_node;
+         child = after.at(child).next) {
+      open.push_back(child);
+    }
+  }
+  return {};
+}
+
+}  // namespace loopsmith

@@ -55,6 +55,11 @@ IN_BOUNDS = [
     "    for i, j in T.grid(8, 8):\n        B[i, j + i - i] = A[i, (i + j) % 8]\n",
     "    for i in range(0):\n        B[i, 9] = 1.0\n",
     "    for i in range(9):\n        if i == 8:\n            break\n        B[i, 0] = 1.0\n",
+    # A block without axes sees the loops that its predicate guards.
+    "    for i, j in T.grid(3, 3):\n"
+    "        with T.block('b'):\n"
+    "            T.where(i * 3 + j < 8)\n"
+    "            B[i * 3 + j, 0] = 1.0\n",
 ]  # fmt: skip
 
 

@@ -43,17 +43,47 @@ struct ByBlocks {
   std::vector<For> bound;  ///< The loops over the axis as they were.
 };
 
+bool has_loop_over(const Stmt& stmt, ThreadAxis axis) {
+  bool found = false;
+  pre_order_visit(stmt, [&](const Ref& ref) {
+    const auto* loop = ref.as<For>();
+    found = found || (loop && thread_axis_of(*loop) == axis);
+    return !found && !is_expr(*ref.get());
+  });
+  return found;
+}
+
 ByBlocks by_blocks(const Stmt& kernel, ThreadAxis axis) {
   ByBlocks made{.block = var("block", i64)};
   const Expr block = made.block;
   Rewriter rewrite;
+  int depth = 0;  // Loops over the axis around.
   rewrite.on<For>([&](const For& node) -> Stmt {
+    if (thread_axis_of(node) != axis) return rewrite.children(node);
+    ++depth;
     const Ptr<For> loop = rewrite.children(node);
-    if (thread_axis_of(*loop) != axis) return loop;
+    --depth;
     made.bound.push_back(node);
     const Expr value = loop->min + cast(loop->loop_var->dtype, block);
     return make(IfThenElse{.condition = block < cast(i64, loop->extent),
                            .then_case = substitute(loop->body, {{loop->loop_var, value}})});
+  });
+  // What stands beside all loops over the axis is moved elsewhere until the program is lowered.
+  const auto is_beside = [&](const Stmt& part) { return depth == 0 && !has_loop_over(part, axis); };
+  rewrite.on<SeqStmt>([&](const SeqStmt& node) -> Stmt {
+    std::vector<Stmt> parts;
+    for (const Stmt& part : node.seq) {
+      if (!is_beside(part)) parts.push_back(rewrite(part));
+    }
+    return seq(std::move(parts));
+  });
+  rewrite.on<IfThenElse>([&](const IfThenElse& node) -> Stmt {
+    IfThenElse branch = node;
+    branch.then_case = is_beside(node.then_case) ? no_op() : rewrite(node.then_case);
+    if (node.else_case) {
+      branch.else_case = is_beside(node.else_case) ? no_op() : rewrite(node.else_case);
+    }
+    return make(std::move(branch));
   });
   Stmt body = rewrite(kernel);
   const std::vector<Ptr<Var>> outside = free_variables(kernel);

@@ -16,8 +16,9 @@ namespace loopsmith {
 /// of the loops around them they are in, and whatever statements they belong to. So they may run if
 /// that loop, put around the kernel and with each loop over the same axis doing one iteration
 /// inside, carries no dependence but accumulations that its loops are known to regroup. Where
-/// nothing but loops of the launch stand around a loop over blocks, and no loop over the same axis
-/// beside it, this is what is asked of its own iterations.
+/// nothing but loops of the launch stand around a loop over blocks, this is what is asked of its
+/// own iterations. (A statement beside all loops over the axis is refused when the program is
+/// lowered.)
 std::optional<Refusal> block_order_conflict_of(const Schedule& schedule, LoopRV loop,
                                                OwnMemory& memory);
 

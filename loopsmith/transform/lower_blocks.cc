@@ -153,8 +153,8 @@ Ptr<PrimFunc> lower_blocks(const Ptr<PrimFunc>& func) {
     // Axes that the body would change keep their value under their own name.
     std::vector<LetStmt> names;
     for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
-      const Expr value = rewrite(realize.iter_values[i]);
       const Ptr<Var>& axis = block.iter_vars[i]->var;
+      const Expr value = cast(axis->dtype, rewrite(realize.iter_values[i]));  // It fits.
       if (may_change(value, block.body)) {
         names.push_back({.value = value, .var = axis});
       } else {

@@ -106,7 +106,8 @@ std::optional<ReducedTuple> reduced_tuple_of(const BlockRealize& realize) {
   if (!block.alloc_buffers.empty() || !block.match_buffers.empty()) return {};
   Substitution axes;
   for (std::size_t i = 0; i < block.iter_vars.size(); ++i) {
-    axes[block.iter_vars[i]->var] = realize.iter_values[i];
+    const Ptr<Var>& axis = block.iter_vars[i]->var;
+    axes[axis] = cast(axis->dtype, realize.iter_values[i]);
   }
   const auto bound = [&](const Values& values) {
     Values result;

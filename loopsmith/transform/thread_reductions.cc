@@ -10,6 +10,7 @@
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/conjuncts.h"
 #include "loopsmith/arith/reduction_init.h"
+#include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/memory_scope.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/regroups.h"
@@ -107,6 +108,7 @@ class ReductionWriter {
     find_variables();
     if (!is_apart() || !find_start()) return nullptr;
     if (has_earlier_results() && tuple_.is_idempotent) start_from_results();
+    guard_start();
     const Stmt parts = partial_results(reduction_.threads[0]);
     if (!parts) return nullptr;
     std::vector<Stmt> statements{parts};
@@ -187,6 +189,15 @@ class ReductionWriter {
     for (std::size_t i = 0; i < tuple_.results.size(); ++i) {
       const Expr old = load(tuple_.results[i], tuple_.place);
       tuple_.start[i] = if_then_else(starts_here_, tuple_.start[i], old);
+    }
+  }
+
+  /// Threads without a result begin, too: not with what is in memory that may not be there.
+  void guard_start() {
+    const Expr has_result = conjunction(spatial_);
+    for (Expr& start : tuple_.start) {
+      if (is_const_int(has_result, 1) || !reads_memory(start)) continue;
+      start = if_then_else(has_result, start, zero_of(start.dtype()));
     }
   }
 

@@ -9,6 +9,7 @@
 #include "loopsmith/schedule/primitives/loop_kinds.h"
 #include "loopsmith/schedule/primitives/split.h"
 #include "loopsmith/schedule/queries/analysis.h"
+#include "loopsmith/transform/thread_axes.h"
 
 namespace loopsmith::gpu {
 bool bind_what_may(Schedule& schedule, const Subject& subject, const RuleContext& context) {
@@ -27,8 +28,11 @@ bool bind_what_may(Schedule& schedule, const Subject& subject, const RuleContext
     });
     if (is_split) return true;
   }
+  // Loops around kernels are the host's.
+  const auto alone = std::ranges::find_if(
+      loops, [&](LoopRV loop) { return !has_launch(schedule.statement(schedule.node(loop))); });
   const LoopRV once =
-      loops.empty() ? add_unit_loop(schedule, block) : add_unit_loop(schedule, loops[0]);
+      alone == loops.end() ? add_unit_loop(schedule, block) : add_unit_loop(schedule, *alone);
   bind(schedule, once, "threadIdx.x");
   return true;
 }

@@ -67,7 +67,8 @@ std::string RandomNest::text() const {
 }
 
 std::optional<RandomNest> random_nest(std::uint64_t seed, Machine machine) {
-  const Ptr<PrimFunc> before = random_program(seed);
+  const Ptr<PrimFunc> before =
+      random_program(seed, seed % 4 == 3 ? IndexTypes::mixed : IndexTypes::int32);
   if (!is_valid(before)) return {};
   Draw draw(seed ^ 0x2545f491);
   Schedule schedule(before, 1);

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import secrets
 import subprocess
 import sys
 import time
@@ -30,6 +31,11 @@ RANDOM_TESTS = (
     "in_place",
     "private_memory",
     "tuning_spaces",
+)
+GOOGLE_TESTS = (
+    ("schedule_test", "*fuzz*"),
+    ("transform_test", "random_*"),
+    ("driver_test", "random_*"),
 )
 
 
@@ -91,10 +97,13 @@ def main() -> int:
         for name in RANDOM_TESTS:
             test = f"tests/test_{name}.py"
             waiting.append(pool.submit(succeeds_quietly, *pytest, test, **cases))
-        for test, name in (("schedule_test", "*fuzz*"), ("transform_test", "random_*")):
+        seed = str(secrets.randbelow(10**9))
+        print(f"LOOPSMITH_FUZZ_SEED={seed} of the tests in C++", flush=True)
+        for test, name in GOOGLE_TESTS:
             program = ROOT / "build" / "release" / test
+            filtered = (program, f"--gtest_filter={name}")
             waiting.append(
-                pool.submit(succeeds_quietly, program, f"--gtest_filter={name}", **cases)
+                pool.submit(succeeds_quietly, *filtered, LOOPSMITH_FUZZ_SEED=seed, **cases)
             )
         program, found = ROOT / "build" / "release" / "schedule_fuzz", BUILD / "found" / "schedules"
         limits = ("--seconds", str(arguments.seconds), "--findings", found)

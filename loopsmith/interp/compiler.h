@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "loopsmith/arith/empty_reductions.h"
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/interp/code.h"
 #include "loopsmith/interp/interp.h"

@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
-#include <ranges>
 #include <unordered_set>
 
-#include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/conjuncts.h"
+#include "loopsmith/arith/empty_reductions.h"
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/memory_reads.h"
 #include "loopsmith/ir/memory_scope.h"
@@ -19,6 +18,7 @@
 #include "loopsmith/transform/loops.h"
 #include "loopsmith/transform/thread_axes.h"
 #include "loopsmith/transform/thread_reduction_form.h"
+#include "loopsmith/transform/thread_reduction_start.h"
 
 namespace loopsmith {
 namespace {
@@ -88,6 +88,7 @@ class ReductionWriter {
       : reduction_(std::move(reduction)),
         tuple_(std::move(tuple)),
         warps_(warps_of(reduction_, warp_size)) {
+    for (const Ptr<For>& loop : reduced_loops(reduction_)) variables_.push_back(loop->loop_var);
     for (const Ptr<For>& loop : reduction_.outer) add_dimension(*loop);
     if (warps_) {
       shape_.push_back(int_imm(i32, warps_->groups));
@@ -105,7 +106,6 @@ class ReductionWriter {
 
   /// What takes the place of the outermost loop over threads; null where its form is another.
   Stmt write() {
-    find_variables();
     if (!is_apart() || !find_start()) return nullptr;
     if (has_earlier_results() && tuple_.is_idempotent) start_from_results();
     guard_start();
@@ -127,56 +127,12 @@ class ReductionWriter {
   }
 
  private:
-  /// Of the loops that are reduced over, by threads or one after the other.
-  void find_variables() {
-    for (const Ptr<For>& loop : reduction_.threads) add_variable(*loop);
-    pre_order_visit(reduction_.threads[0], [&](const Ref& ref) {
-      const auto* loop = ref.as<For>();
-      const bool is_serial = loop && loop->kind != ForKind::thread_binding;
-      if (is_serial && arith::is_reduction_loop(*reduction_.realize, loop->loop_var)) {
-        add_variable(*loop);
-      }
-      return !is_expr(*ref.get());
-    });
-  }
-
-  void add_variable(const For& loop) {
-    variables_.push_back(loop.loop_var);
-    starts_[loop.loop_var] = loop.min;
-    ends_[loop.loop_var] = loop.min + (loop.extent - 1) * loop.step;
-  }
-
-  /// Finds the condition under which the init is among the iterations written here: loops around
-  /// may take part in the reduction, too, and a predicate may leave its start out. False where the
-  /// axes do not tell.
+  /// Finds whether the init is among the iterations written here; false where that is not told.
   bool find_start() {
-    const BlockRealize& realize = *reduction_.realize;
-    if (!realize.block->init) return true;
-    Analyzer analyzer;
-    learn_around(analyzer);
-    Expr has_terms = true;
-    const bool is_known = find_least(analyzer);
-    const std::vector<Ptr<Var>> others = variables_around();
-    for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-      const IterVar& axis = *realize.block->iter_vars[i];
-      if (!arith::is_reduction(axis)) continue;
-      const bool is_of_both = uses_any_of(realize.iter_values[i], others);
-      if (is_of_both && (!is_known || uses_any_of(axis.dom->min, variables_))) return false;
-      const Expr starts = at_start(realize.iter_values[i]) == axis.dom->min;
-      const bool is_never = is_known && !is_of_both && analyzer.can_prove(!starts);
-      if (is_of_both || is_never) starts_here_ = starts_here_ && starts;
-      has_terms = has_terms && axis.dom->extent > 0;
-    }
-    const ConstraintScope terms = analyzer.constraint_scope(has_terms);  // Else there is the init.
-    for (const Expr& condition : arith::conjuncts(realize.predicate)) {
-      if (!uses_any_of(condition, variables_)) continue;
-      const Expr holds = at_start(condition);
-      if (analyzer.can_prove(holds, ProofStrength::symbolic_bound)) continue;
-      if (!is_known) return false;
-      starts_here_ = starts_here_ && holds;
-    }
-    starts_here_ = Analyzer().simplify(starts_here_);
-    return true;
+    if (!reduction_.realize->block->init) return true;
+    const std::optional<Expr> starts = start_condition(reduction_);
+    if (starts) starts_here_ = *starts;
+    return starts.has_value();
   }
 
   /// Whether results may have begun, or got terms, before the iterations written here.
@@ -198,46 +154,6 @@ class ReductionWriter {
     for (Expr& start : tuple_.start) {
       if (is_const_int(has_result, 1) || !reads_memory(start)) continue;
       start = if_then_else(has_result, start, zero_of(start.dtype()));
-    }
-  }
-
-  /// Finds where the reduction axes are least in the iterations written here. False where one of
-  /// them neither grows nor falls with a loop all the time, or two do otherwise.
-  bool find_least(Analyzer& analyzer) {
-    const BlockRealize& realize = *reduction_.realize;
-    at_start_ = starts_;
-    std::vector<Ptr<Var>> grow, fall;
-    for (std::size_t i = 0; i < realize.iter_values.size(); ++i) {
-      if (!arith::is_reduction(*realize.block->iter_vars[i])) continue;
-      const Expr& value = realize.iter_values[i];
-      for (const Ptr<Var>& variable : variables_) {
-        if (!uses_variable(value, variable)) continue;
-        const Expr next = substitute(value, {{variable, variable + int_imm(variable->dtype, 1)}});
-        const Expr step = analyzer.simplify(next - value), zero = zero_of(step.dtype());
-        const bool grows = analyzer.can_prove(step >= zero);
-        if (!grows && !analyzer.can_prove(step <= zero)) return false;
-        (grows ? grow : fall).push_back(variable);
-        if (!grows) at_start_[variable] = ends_.at(variable);
-      }
-    }
-    return std::ranges::none_of(fall,
-                                [&](const Ptr<Var>& each) { return uses_any_of(each, grow); });
-  }
-
-  /// What an expression is where the reduction axes are least.
-  Expr at_start(Expr expr) const {
-    for (const Ptr<Var>& variable : variables_ | std::views::reverse) {
-      expr = substitute(expr, {{variable, at_start_.at(variable)}});
-    }
-    return expr;
-  }
-
-  /// Tells the ranges of the loops around.
-  void learn_around(Analyzer& analyzer) const {
-    for (const Ref& ref : reduction_.around) {
-      const auto* loop = ref.as<For>();
-      if (!loop || !is_const_int(loop->step, 1)) continue;
-      analyzer.bind(loop->loop_var, make(Range{.min = loop->min, .extent = loop->extent}));
     }
   }
 
@@ -401,21 +317,6 @@ class ReductionWriter {
     return true;
   }
 
-  /// What is defined by the statements around; sizes are the same for all.
-  std::vector<Ptr<Var>> variables_around() const {
-    std::vector<Ptr<Var>> found;
-    for (const Ref& ref : reduction_.around) {
-      const auto* loop = ref.as<For>();
-      const auto* let = ref.as<LetStmt>();
-      if (loop && !uses_any_of(loop->loop_var, variables_)) found.push_back(loop->loop_var);
-      if (let) found.push_back(let->var);
-      if (const auto* realize = ref.as<BlockRealize>()) {
-        for (const Ptr<IterVar>& axis : realize->block->iter_vars) found.push_back(axis->var);
-      }
-    }
-    return found;
-  }
-
   /// Combines all results along one axis; those along later axes are combined already.
   void combine_axis(std::size_t number, std::vector<Stmt>& statements) const {
     std::int64_t count = *as_int(reduction_.threads[number]->extent);
@@ -480,8 +381,6 @@ class ReductionWriter {
   std::vector<Ptr<Buffer>> own_, all_;
   Values shape_, index_;             ///< Of the memory that threads share: an element for each.
   std::vector<Ptr<Var>> variables_;  ///< Of the loops that are reduced over.
-  Substitution starts_, ends_;       ///< Their first and last values,
-  Substitution at_start_;            ///< and those where the reduction axes are least.
   Expr starts_here_ = true;          ///< One of the iterations written here has the init.
   Values spatial_;                   ///< What the predicate says of the results alone.
 };

@@ -7,6 +7,7 @@
 #include "loopsmith/arith/dependence/memories.h"
 #include "loopsmith/arith/dependence/program.h"
 #include "loopsmith/arith/reducers.h"
+#include "loopsmith/arith/empty_reductions.h"
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/trusted_calls.h"

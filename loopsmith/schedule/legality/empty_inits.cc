@@ -5,6 +5,7 @@
 
 #include "loopsmith/arith/analyzer.h"
 #include "loopsmith/arith/conjuncts.h"
+#include "loopsmith/arith/empty_reductions.h"
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/arith/trip_counts.h"
 #include "loopsmith/ir/operators.h"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loopsmith/arith/empty_reductions.h"
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/operators.h"
 #include "loopsmith/ir/structural.h"

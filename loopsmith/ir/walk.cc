@@ -187,7 +187,7 @@ bool Rewriter::renew(const Ref& ref, Ref& fresh) {
     if (found) fresh = *found;
     return found && !found->same_as(ref);
   }
-  const bool is_known_later = is_shared(node) && !is_stmt(node);
+  const bool is_known_later = is_shared(node) && (remembers_statements_ || is_expr(node));
   if (is_known_later) {
     if (const Ref* found = done_.find(ref)) {
       fresh = *found;

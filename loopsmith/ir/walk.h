@@ -34,9 +34,8 @@ void post_order_visit(const Ref& root, const std::function<void(const Ref&)>& vi
 ///
 /// The operation that makes a tensor is not entered from the expressions that read it.
 ///
-/// A rule is called once for an expression that occurs in many places, so its result may depend on
-/// the expression alone; a rule that reads its surroundings says `forget()` whenever they change.
-/// Statements are entered in each of their places, as rules may make definitions of them.
+/// A rule is called once for a node that occurs in many places, so its result may depend on the
+/// node alone; a rule that reads its surroundings says `forget()` whenever they change.
 ///
 /// Definitions stay as they are, but a buffer whose shape, strides or offset are rewritten is
 /// replaced, at its definition and at each use. Rules on Var see uses only.
@@ -84,8 +83,11 @@ class Rewriter {
   void replace_buffer(const Ptr<Buffer>& from, const Ptr<Buffer>& to);
   void replace_variable(const Ptr<Var>& from, const Expr& to);
 
-  /// Drops what is remembered of shared expressions.
+  /// Drops what is remembered of shared nodes.
   void forget() { done_.clear(); }
+  /// From here on, rules are called for a statement in each of its places: what they make of it may
+  /// define variables.
+  void enter_statements_anew() { remembers_statements_ = false; }
 
  private:
   using Rule = std::function<Ref(const Object&)>;
@@ -113,6 +115,7 @@ class Rewriter {
   bool enters_expressions_ = false;  // As there are rules for what is in them.
   bool is_inside_ = false;           // Of an expression, or of a buffer.
   NodeMap<Ref> done_;
+  bool remembers_statements_ = true;
   NodeMap<Ref> replaced_;
 };
 

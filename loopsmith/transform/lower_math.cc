@@ -121,7 +121,9 @@ auto rewrite_calls(const MathOptions& options, Run run) {
     if (!expansion) return call;
     return expand(*expansion, *call, options);
   });
-  // A call that two statements share is expanded in each: an expansion defines variables.
+  // A call that two statements share is expanded in each, and in each place of a statement: an
+  // expansion defines variables.
+  rewrite.enter_statements_anew();
   rewrite.on<BufferStore>([&](const BufferStore& store) -> Stmt {
     rewrite.forget();
     return rewrite.children(store);

@@ -55,6 +55,7 @@ Stmt lines_of(const Prefetch& node) {
 
 Ptr<PrimFunc> lower_prefetch(const Ptr<PrimFunc>& func) {
   Rewriter rewrite;
+  rewrite.enter_statements_anew();  // Loops are made of each.
   rewrite.on<Prefetch>([&](const Prefetch& node) -> Stmt {
     const bool is_parameter = std::ranges::any_of(
         func->buffer_map, [&](const auto& buffer) { return buffer.same_as(node.buffer); });

@@ -165,6 +165,7 @@ void Widener::set_binary_rules() {
 }
 
 void Widener::set_rules() {
+  rewrite_.enter_statements_anew();  // Loops are made of those that do not go in step.
   lane_values_[loop_.loop_var] =
       make(Ramp{.base = loop_.min, .stride = loop_.step, .lanes = lanes_});
   set_binary_rules<Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE>();

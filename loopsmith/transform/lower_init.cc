@@ -8,8 +8,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "loopsmith/arith/reducers.h"
 #include "loopsmith/arith/empty_reductions.h"
+#include "loopsmith/arith/reducers.h"
 #include "loopsmith/arith/reduction_init.h"
 #include "loopsmith/ir/accumulation.h"
 #include "loopsmith/ir/operators.h"

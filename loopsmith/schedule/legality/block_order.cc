@@ -27,6 +27,27 @@ NodeId kernel_of(const Schedule& schedule, NodeId loop) {
   return kernel;
 }
 
+/// The loops over an axis in a statement, or over any axis of blocks.
+std::vector<LoopRV> loops_over_blocks(const Schedule& schedule, NodeId root,
+                                      ThreadAxis axis = ThreadAxis::none) {
+  std::vector<LoopRV> found;
+  std::vector<NodeId> open = {root};
+  while (!open.empty()) {
+    const NodeId node = open.back();
+    open.pop_back();
+    const auto* loop = schedule.as<For>(node);
+    const ThreadAxis over = loop ? thread_axis_of(*loop) : ThreadAxis::none;
+    if (is_block_axis(over) && (axis == ThreadAxis::none || over == axis)) {
+      found.push_back(schedule.loop_at(node));
+    }
+    for (NodeId child = schedule.at(node).first_child; child != no_node;
+         child = schedule.at(child).next) {
+      open.push_back(child);
+    }
+  }
+  return found;
+}
+
 /// True when nothing but loops of the launch is between a kernel and a loop.
 bool is_outermost(const Schedule& schedule, NodeId kernel, NodeId loop) {
   for (NodeId at = loop; at != kernel; at = schedule.at(at).parent) {
@@ -39,8 +60,7 @@ bool is_outermost(const Schedule& schedule, NodeId kernel, NodeId loop) {
 /// A kernel whose loops over one axis of blocks stand around it.
 struct ByBlocks {
   Ptr<Var> block;
-  Stmt kernel;             ///< Null where an extent is not known outside.
-  std::vector<For> bound;  ///< The loops over the axis as they were.
+  Stmt kernel;  ///< Null where an extent is not known outside.
 };
 
 bool has_loop_over(const Stmt& stmt, ThreadAxis axis) {
@@ -57,13 +77,14 @@ ByBlocks by_blocks(const Stmt& kernel, ThreadAxis axis) {
   ByBlocks made{.block = var("block", i64)};
   const Expr block = made.block;
   Rewriter rewrite;
-  int depth = 0;  // Loops over the axis around.
+  int depth = 0;              // Of loops over the axis around,
+  std::vector<Expr> extents;  // which go on for so long.
   rewrite.on<For>([&](const For& node) -> Stmt {
     if (thread_axis_of(node) != axis) return rewrite.children(node);
     ++depth;
     const Ptr<For> loop = rewrite.children(node);
     --depth;
-    made.bound.push_back(node);
+    extents.push_back(node.extent);
     const Expr value = loop->min + cast(loop->loop_var->dtype, block);
     return make(IfThenElse{.condition = block < cast(i64, loop->extent),
                            .then_case = substitute(loop->body, {{loop->loop_var, value}})});
@@ -88,13 +109,13 @@ ByBlocks by_blocks(const Stmt& kernel, ThreadAxis axis) {
   Stmt body = rewrite(kernel);
   const std::vector<Ptr<Var>> outside = free_variables(kernel);
   Expr blocks;
-  for (const For& loop : made.bound) {
-    for (const Ptr<Var>& used : free_variables(loop.extent)) {
+  for (const Expr& each : extents) {
+    for (const Ptr<Var>& used : free_variables(each)) {
       const bool is_outside =
-          std::ranges::any_of(outside, [&](const Ptr<Var>& each) { return each.same_as(used); });
+          std::ranges::any_of(outside, [&](const Ptr<Var>& known) { return known.same_as(used); });
       if (!is_outside) return made;
     }
-    const Expr extent = cast(i64, loop.extent);
+    const Expr extent = cast(i64, each);
     blocks = blocks.defined() ? max(blocks, extent) : extent;
   }
   made.kernel = for_loop(made.block, int_imm(i64, 0), blocks, std::move(body));
@@ -113,17 +134,25 @@ std::optional<Refusal> block_order_conflict_of(const Schedule& schedule, LoopRV 
   const ByBlocks blocks = by_blocks(under_path_condition(schedule, kernel), axis);
   if (!blocks.kernel) return {};  // Lowering refuses that.
 
-  std::vector<Ptr<Buffer>> kept = carried_by(schedule, handle, Concurrency::in_blocks, memory).own;
-  if (const auto regrouped = regrouped_by(schedule, handle, loop)) {
-    std::ranges::copy(*regrouped, std::back_inserter(kept));
+  std::vector<Ptr<Buffer>> own, regrouped;
+  for (const LoopRV each : loops_over_blocks(schedule, kernel, axis)) {
+    std::ranges::copy(carried_by(schedule, each, Concurrency::in_blocks, memory).own,
+                      std::back_inserter(own));
+    if (const auto found = regrouped_by(schedule, each, schedule.get(each))) {
+      std::ranges::copy(*found, std::back_inserter(regrouped));
+    }
   }
+  const auto is_apart = [&](const CarriedDependence& found) {
+    if (!found.buffer) return false;
+    const bool is_own =
+        is_private_to_iteration(Concurrency::in_blocks, memory_scope(*found.buffer));
+    return is_own || is_one_of(own, found.buffer) ||
+           (found.is_reduction && is_one_of(regrouped, found.buffer));
+  };
   Dependences dependences(blocks.kernel);
   bool may_conflict = false;
   for (const CarriedDependence& found : dependences.carried(blocks.block)) {
-    const bool is_apart = found.buffer && (is_one_of(kept, found.buffer) ||
-                                           is_private_to_iteration(Concurrency::in_blocks,
-                                                                   memory_scope(*found.buffer)));
-    if (is_apart) continue;
+    if (is_apart(found)) continue;
     const std::string what = found.buffer ? found.buffer->name : "memory";
     std::vector<Argument> subjects{Argument(loop.loop_var->name),
                                    Argument(std::string(tag_of(axis))), Argument(what)};
@@ -137,19 +166,8 @@ std::optional<Refusal> block_order_conflict_of(const Schedule& schedule, LoopRV 
 
 std::optional<Refusal> block_order_conflict_around(const Schedule& after, LoopRV bound) {
   OwnMemory memory(after);
-  std::vector<NodeId> open = {whole_nest(after, after.node(bound))};
-  while (!open.empty()) {
-    const NodeId node = open.back();
-    open.pop_back();
-    const auto* loop = after.as<For>(node);
-    if (loop && is_block_axis(thread_axis_of(*loop))) {
-      if (auto refusal = block_order_conflict_of(after, after.loop_at(node), memory))
-        return refusal;
-    }
-    for (NodeId child = after.at(node).first_child; child != no_node;
-         child = after.at(child).next) {
-      open.push_back(child);
-    }
+  for (const LoopRV loop : loops_over_blocks(after, whole_nest(after, after.node(bound)))) {
+    if (auto refusal = block_order_conflict_of(after, loop, memory)) return refusal;
   }
   return {};
 }

@@ -77,6 +77,35 @@ for i in range(7):
   EXPECT_NE(refusal.find("over B they would conflict"), std::string::npos) << refusal;
 }
 
+TEST(block_order, is_none_of_sums_that_are_read_in_the_kernel) {
+  const auto func = [](const char* more) {
+    return program(
+        R"(A: T.Buffer((5,), "int32"), B: T.Buffer((6, 5), "int32"), C: T.Buffer((6,), "int32"))",
+        fmt::format(R"(
+for i in range(6):
+    for j in range(3):
+        for k in range(5):
+            with T.block("sum"):
+                vi, vj, vk = T.axis.remap("SRR", [i, j, k])
+                C[vi] = C[vi] + A[vk] * vj
+        for l in range(5):
+            with T.block("more"):
+                vi, vj, vl = T.axis.remap("SRS", [i, j, l])
+                {}
+)",
+                    more));
+  };
+  for (const bool is_read : {false, true}) {
+    Schedule sch(func(is_read ? "B[vi, vl] = C[vi]" : "B[vi, vl] = A[vl] + vi"));
+    const auto sum = get_loops(sch, get_block(sch, "sum"));
+    const auto more = get_loops(sch, get_block(sch, "more"));
+    bind(sch, sum[0], "blockIdx.x");
+    EXPECT_EQ(refusal_of_bind(sch, sum[2], "blockIdx.y"), "");
+    const std::string refusal = refusal_of_bind(sch, more[2], "blockIdx.y");
+    EXPECT_EQ(refusal.find("over C they would conflict") != std::string::npos, is_read) << refusal;
+  }
+}
+
 TEST(block_order, is_kept_by_steps_that_move_statements_into_a_kernel) {
   Schedule sch(program(R"(A: T.Buffer((6, 8), "int32"), C: T.Buffer((6, 8), "int32"))", R"(
 B = T.alloc_buffer((6, 8), "int32")

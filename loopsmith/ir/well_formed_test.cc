@@ -39,6 +39,10 @@ TEST(well_formed, a_variable_is_used_where_it_is_defined) {
             "use_outside_scope: variable i is used outside the scope of its definition");
   const Expr let = make(Let{.value = 1, .var = x, .body = x + 1});
   EXPECT_EQ(refusal(func_of(evaluate(let))), "");
+  EXPECT_EQ(refusal(func_of(evaluate(let * let))), "");  // One expression in two places.
+  const Expr again = make(Let{.value = 2, .var = x, .body = x + 1});
+  EXPECT_EQ(refusal(func_of(evaluate(let * again))),
+            "defined_once: multiple definitions of variable x");
   EXPECT_EQ(refusal(func_of(evaluate(let + x))),
             "use_outside_scope: variable x is used outside the scope of its definition");
 }

@@ -113,6 +113,20 @@ constexpr std::string_view found[] = {
                     with T.init():
                         C[0] = A[0]
                     C[0] = C[0] + A[vk])",
+    // A statement that does not go in step, in both parts of a loop that was cut.
+    R"(A: T.Buffer((2, 2), "int32"), B: T.Buffer((5, 2), "int32")):
+    V = T.decl_buffer((3,), "int32", data=A.data, elem_offset=1)
+    for i in range(5):
+        for j in T.vectorized(i + 1, i + 1 + (1 - i)):
+            for k in range(7):
+                if k % 2 == 1:
+                    with T.block("B"):
+                        vi = T.axis.spatial(5, i)
+                        vj = T.axis.spatial(2, j)
+                        vk = T.axis.spatial(7, k)
+                        T.where(0 < k and k < 6)
+                        V[vj] = A[vj, vj]
+                        B[vj, vj] = A[vj, vj] + V[vj])",
     // Stores for nothing.
     R"(A: T.Buffer((4,), "int32"), C: T.Buffer((1,), "int32")):
     B = T.alloc_buffer((), "int32")

@@ -9,17 +9,6 @@
 #include "loopsmith/ir/walk.h"
 
 namespace loopsmith::arith {
-namespace {
-
-using VarSet = std::unordered_set<const Object*>;
-
-/// True when `root` uses one of the loops that have no value where the init runs.
-bool uses_dropped(const Ref& root, const VarSet& variables) {
-  return std::ranges::any_of(free_variables(root),
-                             [&](const Ptr<Var>& used) { return variables.contains(used.get()); });
-}
-
-}  // namespace
 
 std::optional<EmptyInit> init_of_nothing(const BlockRealize& realize,
                                          std::span<const PathStep> path) {
@@ -41,7 +30,7 @@ std::optional<EmptyInit> init_of_nothing(const BlockRealize& realize,
   std::vector<Expr> conditions;
   const auto demand = [&](const Expr& given) {
     for (const Expr& each : conjuncts(given)) {
-      if (!uses_dropped(each, dropped)) conditions.push_back(each);
+      if (!uses_any(each, dropped)) conditions.push_back(each);
     }
   };
   demand(realize.predicate);
@@ -57,7 +46,7 @@ std::optional<EmptyInit> init_of_nothing(const BlockRealize& realize,
     loop.body = std::move(nest);
     nest = make(std::move(loop));
   }
-  if (uses_dropped(nest, dropped)) return {};
+  if (uses_any(nest, dropped)) return {};
   // The init itself may read memory: it runs at its place. What decides whether it runs may not.
   const bool is_shared = std::ranges::any_of(
       inside, [](const PathStep& step) { return !step.loop && !step.condition.defined(); });

@@ -14,14 +14,13 @@
 #include "loopsmith/ir/walk.h"
 
 namespace loopsmith::arith {
-namespace {
-
-using VarSet = std::unordered_set<const Object*>;
 
 bool uses_any(const Ref& root, const VarSet& variables) {
   return std::ranges::any_of(free_variables(root),
                              [&](const Ptr<Var>& used) { return variables.contains(used.get()); });
 }
+
+namespace {
 
 /// True where the axes, those of the reduction or the others, have other values in each iteration
 /// of the loops.

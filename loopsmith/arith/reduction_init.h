@@ -4,6 +4,7 @@
 #pragma once
 #include <optional>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "loopsmith/ir/stmt.h"
@@ -20,6 +21,10 @@ inline bool is_reduction(const IterVar& axis) {
 /// has results of its own in each iteration, also where parts of the reduction are as long as it
 /// says.
 bool is_reduction_loop(const BlockRealize& realize, const Ptr<Var>& loop_var);
+
+using VarSet = std::unordered_set<const Object*>;
+/// True when `root` uses one of the variables.
+bool uses_any(const Ref& root, const VarSet& variables);
 
 /// The first value of each of the loops, outermost first.
 Substitution first_values(std::span<const For* const> loops);

